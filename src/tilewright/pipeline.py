@@ -121,7 +121,7 @@ def stages(
     narrowing = _narrowing(target, settings)
     packing = (PACK_WEIGHTS,) if settings.packed_weights else ()
     own = (*fusing, *CONVOLVING, *target.all_passes, *narrowing, *target.stored_passes, *packing)
-    lowered = _reordered(apply(quantised, (SLICE_SIZED_CONSTANTS, *PASSES, *own, *separate)))
+    lowered = _reordered(apply(quantised, (SLICE_SIZED_CONSTANTS, *target.early_passes, *PASSES, *own, *separate)))
     yield lowered
     target = in_reach(target, lowered)
     fitted = planner.fit(lowered, target, settings)

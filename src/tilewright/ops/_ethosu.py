@@ -42,6 +42,8 @@ class EthosU(Internal):
     dtype: str = "int8"
     cycles: int = 0
     """Estimated, of the stream: `of_stream` counts them."""
+    products: int = 0
+    """Of the layers that it stands for; 0 where they are not known."""
 
     def index(self, shapes: Shapes) -> Index:
         maps = {name: tuple(map(whole, shape)) for name, shape in shapes.items()}
@@ -55,6 +57,9 @@ class EthosU(Internal):
             )
         if len(others) != len(self.inputs_at) or len({kind.dtype for kind in others}) > 1:
             raise Refusal(f"{len(others)} inputs of {len({kind.dtype for kind in others})} types are not supported")
+
+    def macs(self, shapes: Shapes) -> int:
+        return self.products
 
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
         return (self.dtype,)

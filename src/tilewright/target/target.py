@@ -55,6 +55,8 @@ class Engine:
     forms: Callable[[Graph, Node], Sequence[Offer]] | None = None
     """Other forms in which its kernels take a node besides, for a planner that knows what each of them costs; without
     one, the first is preferred to the node as it is."""
+    early_passes: tuple[Pass, ...] = ()
+    """Rewrites of the reference to operators of its own, before all others."""
     passes: tuple[Pass, ...] = ()
     """Rewrites of a lowered graph to operators of its own, before those of the target."""
     late_passes: tuple[Pass, ...] = ()
@@ -145,7 +147,8 @@ class Target:
     external_kernels: tuple[ExternalKernels, ...] = ()
     """Where kernels that a user has added come from."""
     numerics: str = "exact"
-    """Requantisations of networks whose format leaves the rounding open: exact, or the hardware's own."""
+    """Requantisations of networks whose format leaves the rounding open: exact, the hardware's own in 32 bits, or
+    those of `hardware` (own)."""
     hardware: tuple[Pass, ...] = ()
     """What makes a quantised graph the hardware's own; without them, requantisations in 32 bits."""
 
@@ -175,6 +178,11 @@ class Target:
         """All rewrites that its kernels and engines ask for, in order."""
         first = (one for engine in self.engines for one in engine.passes)
         return (*first, *self.passes, *(one for engine in self.engines for one in engine.late_passes))
+
+    @property
+    def early_passes(self) -> tuple[Pass, ...]:
+        """Those that come before any other changes the reference."""
+        return tuple(one for engine in self.engines for one in engine.early_passes)
 
     @property
     def stored_passes(self) -> tuple[Pass, ...]:

@@ -38,6 +38,8 @@ from tilewright.requant.spec import RequantSpec
 
 EXACT, HARDWARE = "exact", "hardware"
 NUMERICS = (EXACT, HARDWARE)
+OWN = "own"
+"""Of a target: the numbers of its hardware, without being asked for."""
 
 MOST_EXPECTED = 0.0075
 """Of the results of a layer that may be expected to differ; otherwise it stays exact. That leaves room for results that
@@ -57,7 +59,11 @@ def numerics_passes(asked: str, usual: str, own: tuple[Pass, ...] = ()) -> tuple
         raise CompileError(f"--numerics {asked}", "is unknown", f"use {' or '.join(NUMERICS)}")
     if asked == EXACT or (not asked and usual == EXACT):
         return (LOSSLESS,)
-    return own if asked and own else (native_requantisations(tflite=asked == HARDWARE), FUNCTIONS_BY_STEPS)
+    return (
+        own
+        if own and (asked or usual == OWN)
+        else (native_requantisations(tflite=asked == HARDWARE), FUNCTIONS_BY_STEPS)
+    )
 
 
 def native_requantisations(tflite: bool) -> Pass:

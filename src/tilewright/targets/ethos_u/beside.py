@@ -10,12 +10,15 @@ from pathlib import Path
 from tilewright.errors import CompileError, instance
 from tilewright.ir.op import Op, Params
 from tilewright.ops._ethosu import EthosU
+from tilewright.passes.numerics.hardware import OWN
 from tilewright.sim.ethos_u.configurations import CONFIGURATIONS, Configuration, find_configuration
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
 from tilewright.target.params import params_for
 from tilewright.target.runner import UNICORN, Model
 from tilewright.target.target import Engine, Target
 from tilewright.targets.ethos_u.device import EthosUDevice
+from tilewright.targets.ethos_u.numerics import ETHOS_U_NUMERICS
+from tilewright.targets.ethos_u.parts import ethos_u_parts, why_on_core
 from tilewright.targets.ethos_u.vela import for_npu
 
 FOLDER = Path(__file__).parent
@@ -71,14 +74,21 @@ def with_npu(core: Target, name: str, words: str) -> Target:
         raise CompileError(
             f"target {name}", f"{core.name} has no NPU beside it", "use a Cortex-M: cortex-m55, cortex-m33"
         )
-    engine = Engine("npu", (_kernel(npu.name),), base_alignment=ALIGNMENT)
+    engine = Engine(
+        "npu",
+        (_kernel(npu.name),),
+        base_alignment=ALIGNMENT,
+        early_passes=ethos_u_parts(npu.name),
+        explain_skipped=why_on_core,
+    )
     made = core.on_platform(core.platform.with_device(DEVICE, BASE), 0)
     places = tuple((one.base, one.size, one.is_flash) for one in core.platform.memories)
     return replace(
         made, name=name, summary=f"{core.summary}; with {npu.name}",
         engines=(engine, *core.engines), bases=(FOLDER, *core.bases),
         flags=(*core.flags, f"-DTW_ETHOS_U_BASE={BASE:#x}u"),
-        prepare=partial(for_npu, npu.name), models=(*core.models, Model(DEVICE, partial(EthosUDevice, npu, places))),
+        prepare=partial(for_npu, npu.name), numerics=OWN, hardware=(ETHOS_U_NUMERICS,),
+        models=(*core.models, Model(DEVICE, partial(EthosUDevice, npu, places))),
     )  # fmt: skip
 
 

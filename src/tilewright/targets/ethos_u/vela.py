@@ -9,6 +9,8 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,42 +21,80 @@ from tilewright.toolchain.compiler import cache_folder
 MAGIC_AT, MAGIC = 4, b"TFL3"
 STREAM = b"COP1"
 """Every command stream begins with it."""
-LEFT = re.compile(r"^Warning \(supported operators\) operator: (\w+), ofm: '(.*)'\nReason: (.*)$", re.MULTILINE)
+LEFT = re.compile(r"^Warning \([\w ]+\) operator: (\w+), ofm: '(.*)'\nReason: (.*)$", re.MULTILINE)
 """What Vela prints of an operator that stays on the core."""
 EXTRA = "pip install 'tilewright[ethos-u]'"
-PLAIN = "quantise it to int8 (tilewright quantise), or choose the core alone"
-NOTES = "notes.txt"
+PLAIN = "quantise it to int8 (tilewright quantise), without --numerics exact, or choose the core alone"
+NOTES, CHECKED, BETWEEN = "left.txt", "checked", "\t"
 ESTIMATE = "cycles of the NPU, predicted and in runs, are an estimate of its stream with memories as Vela assumes them"
 
 
+@dataclass(frozen=True)
+class Left:
+    """An operator that stays on the core."""
+
+    kind: str
+    tensor: str
+    """Its first result."""
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} '{self.tensor}' stays on the core: {self.why}"
+
+
+@dataclass(frozen=True)
+class MadeByVela:
+    path: Path
+    left: tuple[Left, ...]
+
+    @property
+    def data(self) -> bytes:
+        return self.path.read_bytes()
+
+    def is_checked(self) -> bool:
+        """Whether its streams gave the right results before."""
+        return (self.path.parent / CHECKED).is_file()
+
+    def keep_checked(self) -> None:
+        with suppress(OSError):
+            (self.path.parent / CHECKED).touch()
+
+
 def for_npu(npu: str, model: Any) -> tuple[Any, tuple[str, ...]]:
-    """The file that Vela makes of a model, and which operators it leaves to the core, and why. A file that has streams
-    already is taken as it is."""
-    data, stem = _tflite(npu, model)
-    if STREAM in data:
+    """The file that Vela makes of a TensorFlow Lite file, and which operators it leaves to the core, and why. A file
+    that has streams already is taken as it is, and so are other models: parts are cut out of their graphs."""
+    data, stem = _tflite(model)
+    if not data or STREAM in data:
         return model, (ESTIMATE,)
-    kept = cache_folder() / "vela" / hashlib.sha256(data + npu.encode() + _version()).hexdigest()[:32]
+    made = compiled_by_vela(npu, data, stem)
+    notes = tuple(map(str, made.left))
+    if STREAM not in made.data:
+        what = f"Vela leaves all of it to the core{': ' + notes[0] if notes else ''}"
+        raise CompileError(f"model '{stem}'", what, PLAIN)
+    return made.path, (*notes, ESTIMATE)
+
+
+def compiled_by_vela(npu: str, data: bytes, stem: str) -> MadeByVela:
+    """What Vela makes of a file; it is kept."""
+    kept = cache_folder() / "ethos_u" / hashlib.sha256(data + npu.encode() + _version()).hexdigest()[:32]
     made = kept / f"{stem}.tflite"
     if not made.is_file():
         _keep(kept, made.name, *_compiled(npu, data, stem))
-    notes = tuple((kept / NOTES).read_text(encoding="utf-8").splitlines())
-    if STREAM not in made.read_bytes():
-        what = f"Vela leaves all of it to the core{': ' + notes[0] if notes else ''}"
-        raise CompileError(f"model '{stem}'", what, PLAIN)
-    return made, (*notes, ESTIMATE)
+    lines = (kept / NOTES).read_text(encoding="utf-8").splitlines()
+    return MadeByVela(made, tuple(Left(*line.split(BETWEEN, 2)) for line in lines))
 
 
-def _tflite(npu: str, model: Any) -> tuple[bytes, str]:
+def _tflite(model: Any) -> tuple[bytes, str]:
+    """The bytes of a TensorFlow Lite file and what it is called; none of another model."""
     data = model if isinstance(model, bytes) else b""
-    if isinstance(model, str | os.PathLike):
+    if isinstance(model, str | os.PathLike) and Path(model).is_file():
         try:
             data = Path(model).read_bytes()
         except OSError as error:
             what = f"cannot be read: {error.strerror or error}"
             raise CompileError(f"model '{model}'", what, "check the path") from None
     if data[MAGIC_AT : MAGIC_AT + 4] != MAGIC:
-        what = f"is no TensorFlow Lite file, and parts for {npu} are cut out of those only"
-        raise CompileError("the model", what, "convert it to .tflite, or choose the core alone")
+        return b"", ""
     return data, "network" if isinstance(model, bytes) else Path(model).stem
 
 
@@ -79,7 +119,7 @@ def _compiled(npu: str, data: bytes, stem: str) -> tuple[bytes, Sequence[str]]:
             said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
             what = f"Vela does not compile it for {npu}: {said[-1][:200] if said else 'it says nothing'}"
             raise CompileError(f"model '{stem}'", what, "choose the core alone")
-        left = [f"{kind} '{tensor}' stays on the core: {why}" for kind, tensor, why in LEFT.findall(done.stdout)]
+        left = [BETWEEN.join(found) for found in LEFT.findall(done.stdout)]
         return result.read_bytes(), left
 
 

@@ -1,0 +1,261 @@
+"""What an NPU computes in place of what a quantised network says: TensorFlow Lite's requantisations, which round twice.
+
+Layers, sums and products get factors that three float32 scales of a TensorFlow Lite file give, and stay what they are.
+Means over whole images and requantisations of their own become convolutions with a filter for each channel. The choice
+is part of the operator, made before the reference is taken: it does not depend on who computes a layer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.requant import Requant
+from tilewright.ir.rounding import PLAIN, Rounding
+from tilewright.ir.tflite_rounding import factors, multiplier
+from tilewright.ir.types import Array
+from tilewright.ops._rearranged import value_per_filter
+from tilewright.ops.conv import Conv
+from tilewright.ops.matmul import MatMul
+from tilewright.ops.qlinearadd import QLinearAdd
+from tilewright.ops.qlinearaveragepool import QLinearAveragePool
+from tilewright.ops.qlinearmul import QLinearMul
+from tilewright.ops.qlinearreducemean import QLinearReduceMean
+from tilewright.ops.requantshift import RequantShift
+from tilewright.ops.reshape import Reshape
+from tilewright.ops.tfliteadd import Summand, TfliteAdd
+from tilewright.passes import Complaint, Numbers, Pass
+from tilewright.passes.rewriting import rewrite
+from tilewright.targets.ethos_u.scales import Meaning, is_close, meaning_of, product_ratio, ratios
+
+LEFT = 20
+"""Bits by which TensorFlow Lite shifts summands of 8 bits."""
+LARGEST_WEIGHT = 127
+"""Of a requantisation of its own: the larger, the finer is its summand."""
+FACTOR_BITS, MOST_SHIFT = 30, 62
+"""Of factors, and of the shift behind them, before they are TensorFlow Lite's."""
+MOST_TAPS, TALLEST = 4096, 64
+"""Of a kernel."""
+MOST_OFF = 0.01
+"""Steps of the result that summands between two totals may be off."""
+KINDS = ("Conv", "MatMul", "QLinearAdd", "QLinearMul", "QLinearReduceMean", "QLinearAveragePool", "RequantShift")
+NUMBERS = Numbers(steps_by_operator=dict.fromkeys((*KINDS, "TfliteAdd", "Reshape"), 1.0), share=1 / 16)
+"""Two roundings where there was one, and factors of 24 bits: a result near a tie may be the next one."""
+
+
+def run(graph: Graph) -> Graph:
+    """Means and requantisations first: their results have scales as those of layers."""
+    layers = rewrite(graph, lambda node, builder: _as_layer(graph, node, builder))
+    meaning = meaning_of(layers)
+    return rewrite(layers, lambda node, builder: _rounded_twice(layers, meaning, node, builder))
+
+
+def all_rounded_twice(graph: Graph) -> Iterator[Complaint]:
+    meaning = meaning_of(graph)
+    for node in graph.nodes:
+        if isinstance(node.op, Conv | MatMul) and _layer(graph, meaning, node) is not None:
+            yield node.where, "could round as the NPU does"
+
+
+ETHOS_U_NUMERICS = Pass("requantisations of an Ethos-U", run, ensures=all_rounded_twice, numbers=NUMBERS)
+
+
+def _rounded_twice(graph: Graph, meaning: Meaning, node: Node, builder: Builder) -> Mapping[str, str] | None:
+    if isinstance(node.op, QLinearAdd):
+        return _one(builder, node, _sum(graph, meaning, node, node.op))
+    if isinstance(node.op, QLinearMul):
+        return _one(builder, node, _product(graph, meaning, node, node.op))
+    found = _layer(graph, meaning, node)
+    if found is None or not isinstance(node.op, Conv | MatMul):
+        return None
+    names = [builder.constant(values, f"{node.name}_{name}") for name, values in found.constants.items()]
+    op = replace(node.op, requant=_twice(found.requant))
+    (made,) = builder.add(op, [*node.inputs[:2], *names], node.outputs, node.name)
+    return {node.key: made}
+
+
+def _one(builder: Builder, node: Node, op: TfliteAdd | QLinearMul | None) -> Mapping[str, str] | None:
+    return None if op is None else {node.key: builder.add(op, node.inputs, node.outputs, node.name)[0]}
+
+
+def _twice(requant: Requant) -> Requant:
+    return replace(requant, shift=0, rounding=Rounding.DOUBLE)
+
+
+# ---- layers ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    requant: Requant
+    constants: Mapping[str, Array]
+    """Bias, multipliers, and exponents."""
+
+
+def _layer(graph: Graph, meaning: Meaning, node: Node) -> Layer | None:
+    """Of a layer of int8 with constant weights, in as many bits as scales of a file have."""
+    op = node.op
+    if not isinstance(op, Conv | MatMul) or op.requant is None or op.requant.rounding not in PLAIN:
+        return None
+    is_bytes = graph.types[node.inputs[0]].dtype == op.requant.dtype == "int8"
+    if not is_bytes or node.inputs[1] not in graph.constants:
+        return None
+    operands, filters = node.operands(), _filters(graph, node)
+    bias_name = "B" if isinstance(op, Conv) else "C"
+    mul, add, bias = (value_per_filter(graph, operands.get(name), filters) for name in ("mul", "add", bias_name))
+    if mul is None or add is None or bias is None or np.any(mul <= 0):
+        return None
+    wanted = mul * 2.0**-op.requant.shift
+    bias = bias + np.rint(add / mul).astype(np.int64)
+    is_far = np.any(np.abs(add - mul * np.rint(add / mul)) > MOST_OFF * 2.0**op.requant.shift)
+    ends = meaning.scale(node.inputs[0]), meaning.scale(node.outputs[0])
+    multipliers, exponents = factors(layer_scales(wanted * ends[1] / ends[0], *ends), Rounding.DOUBLE)
+    if is_far or np.any(np.abs(bias) >= 2**31) or exponents is None or np.any(multipliers == 0):
+        return None
+    constants = {"bias": bias, "mul": multipliers, "exponent": exponents}
+    return Layer(op.requant, {name: values.astype(np.int32) for name, values in constants.items()})
+
+
+def layer_scales(weights: Array, given: float, made: float) -> Array:
+    """Of totals over the result, as TensorFlow Lite's runtimes compute them of scales in a file."""
+    return np.float64(given) * weights.astype(np.float32).astype(np.float64) / np.float64(made)
+
+
+def _filters(graph: Graph, node: Node) -> int:
+    shape = graph.types[node.inputs[1]].shape
+    if isinstance(node.op, Conv):
+        return shape[0]
+    return shape[-2] if isinstance(node.op, MatMul) and node.op.trans_b and len(shape) > 1 else shape[-1]
+
+
+# ---- sums and products ----------------------------------------------------------------------------------------------
+
+
+def _sum(graph: Graph, meaning: Meaning, node: Node, op: QLinearAdd) -> TfliteAdd | None:
+    wanted = ratios(op)
+    if not _are_bytes(graph, node, op.requant) or min(wanted) <= 0:
+        return None
+    scales = [meaning.scale(name) for name in (*node.inputs, node.outputs[0])]
+    zeros = [meaning.zero(name) for name in node.inputs]
+    if not all(is_close(scale / scales[2], ratio) for scale, ratio in zip(scales, wanted, strict=False)):
+        return None
+    off = op.offset + op.mul_a * zeros[0] + op.mul_b * zeros[1]
+    if abs(off) > MOST_OFF * 2.0**op.requant.shift:
+        return None
+    return tflite_sum(scales, zeros, op.requant)
+
+
+def tflite_sum(scales: list[float], zeros: list[int], requant: Requant) -> TfliteAdd:
+    """With the scales of two summands and of the sum."""
+    twice = 2.0 * max(scales[:2])
+    first, second = (Summand(zeros[k], *multiplier(scales[k] / twice)) for k in range(2))
+    return TfliteAdd(LEFT, first, second, *multiplier(twice / (2.0**LEFT * scales[2])), _twice(requant))
+
+
+def _product(graph: Graph, meaning: Meaning, node: Node, op: QLinearMul) -> QLinearMul | None:
+    if not _are_bytes(graph, node, op.requant) or op.mul <= 0:
+        return None
+    a, b, made = (meaning.scale(name) for name in (*node.inputs, node.outputs[0]))
+    is_off = abs(op.add) > MOST_OFF * 2.0**op.requant.shift
+    if is_off or not is_close(a * b / made, product_ratio(op)) or not _zeros_are_said(meaning, node, op):
+        return None
+    mul, exponent = multiplier(a * b / made)
+    return replace(op, mul=mul, add=exponent, requant=_twice(op.requant))
+
+
+def _zeros_are_said(meaning: Meaning, node: Node, op: QLinearMul) -> bool:
+    return [meaning.zero(name) for name in node.inputs] == [op.a_zero, op.b_zero]
+
+
+def _are_bytes(graph: Graph, node: Node, requant: Requant) -> bool:
+    """Of two tensors, neither a constant."""
+    kinds = {graph.types[name].dtype for name in node.inputs} | {requant.dtype}
+    is_constant = any(name in graph.constants for name in node.inputs)
+    return kinds == {"int8"} and not is_constant and requant.rounding in PLAIN and node.inputs[0] != node.inputs[1]
+
+
+# ---- what becomes a layer -------------------------------------------------------------------------------------------
+
+
+def _as_layer(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+    op, requant = node.op, getattr(node.op, "requant", None)
+    if requant is None or requant.rounding not in PLAIN:
+        return None
+    if not builder.type_of(node.inputs[0]).dtype == requant.dtype == "int8":
+        return None
+    if isinstance(op, QLinearReduceMean | QLinearAveragePool):
+        return _mean(graph, node, op, builder)
+    return _scaling(graph, node, op, builder) if isinstance(op, RequantShift) else None
+
+
+def _mean(
+    graph: Graph, node: Node, op: QLinearReduceMean | QLinearAveragePool, builder: Builder
+) -> Mapping[str, str] | None:
+    """A sum of all of a window, and one factor."""
+    shape = builder.type_of(node.inputs[0]).shape
+    if len(shape) != 4 or op.mul <= 0:
+        return None
+    if isinstance(op, QLinearReduceMean):
+        if tuple(axis % 4 for axis in op.axes) != (2, 3):
+            return None
+        conv = Conv(groups=shape[1], x_zero=op.x_zero)
+        taps: tuple[int, ...] = shape[2:]
+    else:
+        if any(op.padding) or op.channels_last or set(op.dilations) != {1}:
+            return None
+        conv = Conv(op.strides, groups=shape[1], x_zero=op.x_zero)
+        taps = op.kernel
+    count = math.prod(taps)
+    if count > MOST_TAPS or taps[0] > TALLEST:
+        return None
+    bits = FACTOR_BITS - op.mul.bit_length() + count.bit_length() - 1
+    mul = np.full(shape[1], round(op.mul * 2.0**bits / count), np.int32)
+    requant = replace(op.requant, shift=op.requant.shift + bits, rounding=Rounding.HALF_UP)
+    constants: dict[str, Array] = {
+        "weights": np.ones((shape[1], 1, *taps), np.int8),
+        "bias": np.zeros_like(mul),
+        "mul": mul,
+    }
+    return _convolution(graph, node, builder, replace(conv, requant=requant), constants, node.inputs[0])
+
+
+def _scaling(graph: Graph, node: Node, op: RequantShift, builder: Builder) -> Mapping[str, str] | None:
+    """A factor and a summand for each channel."""
+    shape = builder.type_of(node.inputs[0]).shape
+    mul, add = (builder.constants.get(name) for name in node.inputs[1:3])
+    if len(shape) not in (2, 4) or op.axis not in (-1, 1) or mul is None or add is None:
+        return None
+    channels = shape[1]
+    mul, add = (np.broadcast_to(values.reshape(-1), channels).astype(np.int64) for values in (mul, add))
+    if np.any(mul == 0):
+        return None
+    weights = np.where(mul > 0, LARGEST_WEIGHT, -LARGEST_WEIGHT).astype(np.int8).reshape(channels, 1, 1, 1)
+    bits = FACTOR_BITS - int(np.abs(mul).max()).bit_length() + LARGEST_WEIGHT.bit_length() - 1
+    factor = np.rint(np.abs(mul) * 2.0**bits / LARGEST_WEIGHT)
+    bias = np.rint(add * float(LARGEST_WEIGHT) / np.abs(mul))
+    if np.any(factor <= 0) or np.any(np.abs(bias) >= 2**31):
+        return None
+    conv = Conv(groups=channels, requant=replace(op.requant, shift=op.requant.shift + bits, rounding=Rounding.HALF_UP))
+    constants: dict[str, Array] = {"weights": weights, "bias": bias.astype(np.int32), "mul": factor.astype(np.int32)}
+    image = node.inputs[0]
+    if len(shape) == 2:
+        (image,) = builder.add(Reshape((*shape, 1, 1)), [image])
+    return _convolution(graph, node, builder, conv, constants, image)
+
+
+def _convolution(
+    graph: Graph, node: Node, builder: Builder, op: Conv, constants: Mapping[str, Array], image: str
+) -> Mapping[str, str] | None:
+    """One filter for each channel; the result as the node gives it."""
+    if op.requant is None or op.requant.shift > MOST_SHIFT:
+        return None
+    names = [builder.constant(values, f"{node.name}_{name}") for name, values in constants.items()]
+    wanted = graph.types[node.outputs[0]].shape
+    (made,) = builder.add(op, [image, *names], name=node.name)
+    if builder.type_of(made).shape != wanted:
+        (made,) = builder.add(Reshape(wanted), [made])
+    return {node.key: made}

@@ -1,0 +1,217 @@
+"""A network's reference cut into parts: what Vela makes streams of, and what the core computes.
+
+A node goes to the NPU if a TensorFlow Lite file can say what it computes and Vela takes it. What depends on the same
+results of the core is one part. Vela's stream of each part is run on bytes drawn at random and compared with the nodes
+that it stands for; what differs stays on the core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+
+from tilewright.errors import CompileError, Refusal
+from tilewright.frontends.tflite import importer
+from tilewright.ir.evaluate import evaluate_outputs
+from tilewright.ir.graph import Builder, Graph, Node, rebuild
+from tilewright.ir.unused import drop_unused
+from tilewright.ops._ethosu import EthosU
+from tilewright.ops.conv import Conv
+from tilewright.ops.maxpool import MaxPool
+from tilewright.passes import Pass
+from tilewright.passes.layout.channels_last import ChannelPosition, with_layout
+from tilewright.targets.ethos_u.scales import Meaning, meaning_of, moves
+from tilewright.targets.ethos_u.vela import PLAIN, compiled_by_vela
+from tilewright.targets.ethos_u.writing import written
+
+DIFFERS = "Vela's stream gives other results than the network"
+SEED = 20
+SHOWN = 2
+"""Layers whose reasons an error tells."""
+Reasons = dict[str, str]
+"""Why nodes stay on the core, by their keys."""
+
+
+def ethos_u_parts(npu: str) -> tuple[Pass, ...]:
+    """Layers with channels last, and then streams instead of nodes."""
+    layout = ChannelPosition(channels_last=True, worth=_worth)
+    return (
+        Pass("channels last for an Ethos-U", partial(with_layout, layout)),
+        Pass("parts for an Ethos-U", partial(with_parts, npu)),
+    )
+
+
+def _worth(graph: Graph, node: Node) -> int:
+    """Layers and pools of bytes, whatever has to be transposed for them."""
+    return 1 << 40 if isinstance(node.op, Conv | MaxPool) and graph.types[node.inputs[0]].dtype == "int8" else 0
+
+
+def with_parts(npu: str, graph: Graph) -> Graph:
+    """The graph with streams. A network that comes from Vela has its streams already."""
+    if any(isinstance(node.op, EthosU) for node in graph.nodes):
+        return graph
+    meaning = meaning_of(graph)
+    reasons = {node.key: why for node in graph.nodes if (why := _refusal(graph, meaning, node))}
+    while True:
+        parts = _cut(graph, reasons)
+        made = [_compiled(npu, graph, meaning, part) for part in parts]
+        left = {key: why for one in made for key, why in one.left.items()}
+        reasons |= left
+        if not left:
+            _check_taken(npu, graph, parts, reasons)
+            return _joined(graph, parts, made, reasons)
+
+
+def _check_taken(npu: str, graph: Graph, parts: Sequence[Part], reasons: Reasons) -> None:
+    """A network with layers of which the NPU computes none is for the core alone."""
+    layers = [node for node in graph.nodes if graph.macs(node)]
+    if parts or not layers:
+        return
+    said = "; ".join(f"{node.where}: {reasons[node.key]}" for node in layers[:SHOWN])
+    raise CompileError(f"model '{graph.name}'", f"{npu} computes none of its {len(layers)} layers ({said})", PLAIN)
+
+
+def _refusal(graph: Graph, meaning: Meaning, node: Node) -> str:
+    """Why no file can say what a node computes; nothing where one can."""
+    try:
+        written(graph, meaning, [node])
+    except Refusal as refusal:
+        return refusal.what
+    return ""
+
+
+def why_on_core(graph: Graph, node: Node) -> str:
+    """For tables: of a node that is no stream."""
+    return _refusal(graph, meaning_of(graph), node) or "it computes too little, or Vela leaves it: notes say why"
+
+
+# ---- cutting --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Part:
+    nodes: tuple[Node, ...]
+    inputs: tuple[str, ...]
+    results: tuple[str, ...]
+
+
+def stages_of(graph: Graph, on_core: Mapping[str, str]) -> dict[str, int]:
+    """How often a node's results have gone from one to the other on their way, the longest: nodes of the NPU with the
+    same number can be computed at once."""
+    found: dict[str, int] = {}
+    for node in graph.nodes:
+        before = [graph.producers[name] for name in node.inputs if name in graph.producers]
+        steps = [found[one.key] + ((one.key in on_core) != (node.key in on_core)) for one in before]
+        found[node.key] = max(steps, default=0)
+    return found
+
+
+def _cut(graph: Graph, on_core: Mapping[str, str]) -> list[Part]:
+    """Those that compute something, in the order in which they run."""
+    stages = stages_of(graph, on_core)
+    groups: dict[int, list[Node]] = {}
+    for node in graph.nodes:
+        if node.key not in on_core:
+            groups.setdefault(stages[node.key], []).append(node)
+    return [_part(graph, nodes) for _, nodes in sorted(groups.items()) if not all(map(moves, nodes))]
+
+
+def _part(graph: Graph, nodes: Sequence[Node]) -> Part:
+    own = {node.key for node in nodes}
+    read = dict.fromkeys(name for node in nodes for name in node.inputs if name and name not in graph.constants)
+    inputs = tuple(name for name in read if name not in own)
+    wanted = {name for node in graph.nodes if node.key not in own for name in node.inputs} | set(graph.sinks)
+    return Part(tuple(nodes), inputs, tuple(node.key for node in nodes if node.key in wanted))
+
+
+# ---- compiling ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """What Vela makes of a part: a graph of streams, with its own names of inputs and results."""
+
+    graph: Graph
+    inputs: Mapping[str, str]
+    """Tensors of the network by its names."""
+    results: Mapping[str, str]
+    left: Reasons = field(default_factory=dict)
+
+
+def _compiled(npu: str, graph: Graph, meaning: Meaning, part: Part) -> Made:
+    writing = written(graph, meaning, part.nodes, part.inputs)
+    ends = ([writing.known[name] for name in names] for names in (part.inputs, part.results))
+    vela = compiled_by_vela(npu, writing.file.data(*ends), "part")
+    left = {writing.makers[one.tensor]: one.why for one in vela.left if one.tensor in writing.makers}
+    if left:
+        return Made(graph, {}, {}, left)
+    called = {name: writing.file.tensors[place].name for name, place in writing.known.items()}
+    streams = importer.load(vela.data)
+    results = dict(zip(streams.output_names, streams.outputs, strict=True))
+    inputs = {called[name]: name for name in part.inputs}
+    made = Made(streams, inputs, {results[called[name]]: name for name in part.results})
+    if vela.is_checked() or _agrees(graph, part, made):
+        vela.keep_checked()
+        return made
+    return replace(made, left=_wrong(npu, graph, meaning, part))
+
+
+def _agrees(graph: Graph, part: Part, made: Made) -> bool:
+    """Whether streams give what the nodes give, of bytes drawn at random."""
+    draws = np.random.default_rng(SEED)
+    given = {name: draws.integers(-128, 128, graph.types[name].shape).astype(np.int8) for name in part.inputs}
+    nodes = replace(
+        graph, inputs=part.inputs, outputs=part.results, output_names=part.results, nodes=part.nodes, states=()
+    )
+    wanted = evaluate_outputs(nodes, given)
+    found = evaluate_outputs(made.graph, {called: given[name] for called, name in made.inputs.items()})
+    return all(np.array_equal(found[called], wanted[name]) for called, name in made.results.items())
+
+
+def _wrong(npu: str, graph: Graph, meaning: Meaning, part: Part) -> Reasons:
+    """The nodes of a part whose own streams differ; all, where each is right alone."""
+    alone = [node for node in part.nodes if not moves(node)]
+    found = {node.key: DIFFERS for node in alone if len(alone) > 1 and _left_alone(npu, graph, meaning, node)}
+    return found or {node.key: DIFFERS for node in alone}
+
+
+def _left_alone(npu: str, graph: Graph, meaning: Meaning, node: Node) -> bool:
+    return bool(_compiled(npu, graph, meaning, _part(graph, [node])).left)
+
+
+# ---- joining --------------------------------------------------------------------------------------------------------
+
+
+def _joined(graph: Graph, parts: Sequence[Part], made: Sequence[Made], on_core: Reasons) -> Graph:
+    """The graph with streams instead of parts, and notes on layers of the core."""
+    stages = stages_of(graph, on_core)
+    place = {node.key: number for number, part in enumerate(parts) for node in part.nodes}
+    builder, done = rebuild(graph), set[int]()
+    for node in sorted(graph.nodes, key=lambda one: stages[one.key]):
+        number = place.get(node.key)
+        if number is None:
+            builder.copy_node(node, graph)
+        elif number not in done:
+            done.add(number)
+            _add_streams(builder, made[number], f"ethos_u_{number}", sum(map(graph.macs, parts[number].nodes)))
+        if node.key in on_core and graph.macs(node):
+            builder.note(f"{node.op.kind} '{node.name}' stays on the core: {on_core[node.key]}")
+    builder.copy_outputs(graph)
+    return drop_unused(builder.build())
+
+
+def _add_streams(builder: Builder, made: Made, name: str, products: int) -> None:
+    """The first stream has all products of its part: mostly there is one."""
+    known = dict(made.inputs)
+    for constant, values in made.graph.constants.items():
+        known[constant] = builder.constant(values, f"{name}_{constant}")
+    for node in made.graph.nodes:
+        op = node.op
+        if isinstance(op, EthosU):
+            op, products = replace(op, products=products), 0
+        outputs = [made.results.get(tensor) or builder.fresh(f"{name}_{tensor}") for tensor in node.outputs]
+        builder.add(op, [known[tensor] for tensor in node.inputs], outputs, name)
+        known.update(zip(node.outputs, outputs, strict=True))

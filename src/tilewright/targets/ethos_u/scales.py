@@ -1,0 +1,132 @@
+"""Scales and zero points of a network's bytes, as a TensorFlow Lite file would have them.
+
+Integer operators know only ratios of scales. One of each group of tensors is free and is 1; sums and products fix those
+of their operands, from the last of them to the first. All are float32, as in files, so that whoever asks again of a
+graph with the same sums gets the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewright.ir.graph import Graph, Node
+from tilewright.ir.tflite_rounding import SCALE_BITS
+from tilewright.ops.concat import Concat
+from tilewright.ops.globalmaxpool import GlobalMaxPool
+from tilewright.ops.maxpool import MaxPool
+from tilewright.ops.pad import Pad
+from tilewright.ops.qlinearadd import QLinearAdd
+from tilewright.ops.qlinearmul import QLinearMul
+from tilewright.ops.quantizelinear import QuantizeLinear
+from tilewright.ops.slice import Slice
+from tilewright.ops.tfliteadd import Summand, TfliteAdd
+from tilewright.ops.transpose import Transpose
+
+MOVES = (Concat, GlobalMaxPool, MaxPool, Pad, Slice, Transpose)
+"""Operators whose results are elements of their operands; views are such, too."""
+CLOSE = 2.0**-21
+"""Of a ratio of scales: how far two float32 may be from it."""
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What bytes stand for."""
+
+    scales: dict[str, float]
+    zeros: dict[str, int]
+    groups: dict[str, str]
+    """Tensors that have one scale, each by one of them."""
+
+    def scale(self, tensor: str) -> float:
+        return self.scales.get(self.groups.get(tensor, tensor), 1.0)
+
+    def zero(self, tensor: str) -> int:
+        return self.zeros.get(self.groups.get(tensor, tensor), 0)
+
+
+def meaning_of(graph: Graph) -> Meaning:
+    made = Meaning({}, {}, _groups(graph))
+    for node in reversed(graph.nodes):
+        _fix_scales(made, node)
+    for tensor, zero in _stated_zeros(graph):
+        made.zeros.setdefault(made.groups.get(tensor, tensor), zero)
+    return made
+
+
+def moves(node: Node) -> bool:
+    return node.op.view or isinstance(node.op, MOVES)
+
+
+def ratios(op: QLinearAdd | TfliteAdd) -> tuple[float, float]:
+    """The scales of two summands over that of the sum."""
+    if isinstance(op, QLinearAdd):
+        return op.mul_a * 2.0**-op.requant.shift, op.mul_b * 2.0**-op.requant.shift
+    return _ratio(op, op.first), _ratio(op, op.second)
+
+
+def product_ratio(op: QLinearMul) -> float:
+    """The scales of two factors over that of the product."""
+    if op.requant.has_exponents:
+        return op.mul * 2.0 ** (op.add - SCALE_BITS)
+    return op.mul * 2.0**-op.requant.shift
+
+
+def is_close(found: float, wanted: float) -> bool:
+    return abs(found - wanted) <= CLOSE * wanted
+
+
+def _ratio(op: TfliteAdd, summand: Summand) -> float:
+    return summand.mul * op.mul * 2.0 ** (summand.exponent + op.exponent + op.left - 2 * SCALE_BITS)
+
+
+def _groups(graph: Graph) -> dict[str, str]:
+    """By the first tensor of each; constants are in none."""
+    found: dict[str, str] = {}
+    members: dict[str, list[str]] = {}
+    for node in graph.nodes:
+        if not moves(node):
+            continue
+        names = [name for name in (*node.inputs, *node.outputs) if name and name not in graph.constants]
+        merged = dict.fromkeys(one for name in names for one in members.pop(found.get(name, name), [name]))
+        if merged:
+            first = next(iter(merged))
+            members[first] = list(merged)
+            found.update(dict.fromkeys(merged, first))
+    return found
+
+
+def _fix_scales(made: Meaning, node: Node) -> None:
+    op = node.op
+    if not isinstance(op, QLinearAdd | TfliteAdd | QLinearMul):
+        return
+    out = made.scale(node.outputs[0])
+    if isinstance(op, QLinearMul):
+        first = _fix(made, node.inputs[0], 1.0)
+        _fix(made, node.inputs[1], product_ratio(op) * out / first)
+        return
+    for tensor, ratio in zip(node.inputs, ratios(op), strict=True):
+        _fix(made, tensor, ratio * out)
+
+
+def _fix(made: Meaning, tensor: str, scale: float) -> float:
+    """Whoever comes first decides."""
+    return made.scales.setdefault(made.groups.get(tensor, tensor), float(np.float32(scale)))
+
+
+def _stated_zeros(graph: Graph) -> Iterator[tuple[str, int]]:
+    """By who makes a tensor, by what the network says of its inputs, and then by who reads it."""
+    yield from ((name, scale.zero_point) for name, scale in graph.scales.inputs.items())
+    for node in graph.nodes:
+        requant = getattr(node.op, "requant", None)
+        if requant is not None:
+            yield node.outputs[0], requant.zero_point
+        elif isinstance(node.op, QuantizeLinear) and len(node.inputs) > 2 and node.inputs[2] in graph.constants:
+            yield node.outputs[0], int(graph.constants[node.inputs[2]].reshape(-1)[0])
+    for node in graph.nodes:
+        for name, tensor in node.operands().items():
+            zero = getattr(node.op, f"{name.lower()}_zero", 0)
+            if zero and tensor not in graph.constants:
+                yield tensor, zero

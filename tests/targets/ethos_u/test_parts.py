@@ -1,0 +1,118 @@
+"""Quantised networks for a core with an NPU: numerics, parts as files, and with Vela the streams."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.support.networks import ROOT, needs_networks
+from tests.targets.ethos_u.drawn_networks import drawn, inputs_of
+from tilewright import pipeline
+from tilewright.errors import CompileError
+from tilewright.frontends.tflite import importer
+from tilewright.ir.evaluate import evaluate, evaluate_outputs
+from tilewright.ir.graph import Graph
+from tilewright.ir.rounding import Rounding
+from tilewright.ops._ethosu import EthosU
+from tilewright.ops.conv import Conv
+from tilewright.ops.matmul import MatMul
+from tilewright.passes import FEW, apply
+from tilewright.program import compile_model
+from tilewright.target.settings import Settings
+from tilewright.targets.ethos_u.numerics import ETHOS_U_NUMERICS
+from tilewright.targets.ethos_u.parts import ethos_u_parts
+from tilewright.targets.ethos_u.scales import meaning_of
+from tilewright.targets.ethos_u.writing import RULES, written
+
+REASON = "pip install 'tilewright[ethos-u]'"
+NPU, TARGET = "ethos-u55-128", "cortex-m55+u55-128"
+TO_LAYOUT, TO_PARTS = ethos_u_parts(NPU)
+
+
+def reference(seed: int) -> Graph:
+    """As the NPU computes it, with channels last."""
+    return apply(drawn(seed), (ETHOS_U_NUMERICS, TO_LAYOUT))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_numbers_stay_within_a_step(seed: int) -> None:
+    """Each result of a network, from what it is computed of there."""
+    given = drawn(seed)
+    found = apply(given, (ETHOS_U_NUMERICS,))
+    values = evaluate(given, inputs_of(given, np.random.default_rng(seed)))
+    for node in found.nodes:
+        if node.key in values and all(name in values or name in found.constants for name in node.inputs):
+            (ours,) = (node.op.numpy(*(values.get(name, found.constants.get(name)) for name in node.inputs)),)
+            off = np.abs(ours.astype(int) - values[node.key].astype(int))
+            assert off.max() <= 1, node.where
+            assert (off > 0).sum() <= max(FEW, off.size / 16), node.where
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_files_say_what_nodes_compute(seed: int) -> None:
+    """What our own reader makes of the file of each node."""
+    graph = reference(seed)
+    meaning, values = meaning_of(graph), evaluate(graph, inputs_of(graph, np.random.default_rng(seed)))
+    assert {type(node.op) for node in graph.nodes if isinstance(node.op, Conv | MatMul)} <= set(RULES)
+    taken = 0
+    for node in graph.nodes:
+        if isinstance(node.op, Conv | MatMul):
+            assert node.op.requant is not None
+            assert node.op.requant.rounding == Rounding.DOUBLE, node.where
+        if type(node.op) not in RULES:
+            continue
+        taken += 1
+        names = [name for name in dict.fromkeys(node.inputs) if name not in graph.constants]
+        file = written(graph, meaning, [node], names)
+        data = file.file.data([file.known[name] for name in names], [file.known[node.key]])
+        read = importer.load(data)
+        given = dict(zip(read.inputs, (values[name] for name in names), strict=True))
+        (found,) = evaluate_outputs(read, given).values()
+        assert np.array_equal(found, values[node.key]), node.where
+    assert taken > 5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_streams_give_what_nodes_give(seed: int) -> None:
+    pytest.importorskip("ethosu.vela", reason=REASON)
+    graph = reference(seed)
+    made = apply(graph, (TO_PARTS,))
+    given = inputs_of(graph, np.random.default_rng(seed + 1))
+    assert any(isinstance(node.op, EthosU) for node in made.nodes)
+    assert not any(isinstance(node.op, Conv | MatMul) for node in made.nodes), made.notes
+    for found, wanted in zip(
+        evaluate_outputs(made, given).values(), evaluate_outputs(graph, given).values(), strict=True
+    ):
+        assert np.array_equal(found, wanted)
+
+
+@needs_networks
+@pytest.mark.parametrize("name", ["dscnn_kws", "resnet8_cifar", "toyadmos_ae"])
+def test_quantised_network(name: str) -> None:
+    """All layers are streams; the program gives what the reference does, which is near what ONNX Runtime gives."""
+    pytest.importorskip("ethosu.vela", reason=REASON)
+    folder = ROOT / "qdq" / name
+    given, wanted = (dict(np.load(folder / file)) for file in ("inputs.npz", "outputs_int8.npz"))
+    made = compile_model(folder / "int8.onnx", target=TARGET)
+    assert not any(isinstance(node.op, Conv | MatMul) for node in made.compiled.lowered.nodes)
+    found, expected = made.run(given).outputs, made.reference(given)
+    for output, values in found.items():
+        assert np.array_equal(values, expected[output])
+        assert np.abs(values - wanted[output]).max() <= np.ptp(wanted[output]) / 100
+
+
+@needs_networks
+@pytest.mark.parametrize(
+    ("file", "settings", "why"),
+    [
+        ("int8", Settings(numerics="exact"), "its results are rounded half_even, an Ethos-U rounds as TensorFlow Lite"),
+        ("fp32", Settings(), "its input is float32; only int8 goes to the NPU"),
+    ],
+    ids=["exact", "float"],
+)
+def test_networks_that_the_npu_computes_nothing_of(file: str, settings: Settings, why: str) -> None:
+    graph = pipeline.import_model(ROOT / f"qdq/dscnn_kws/{file}.onnx")
+    with pytest.raises(CompileError, match="ethos-u55-128 computes none of its 10 layers") as raised:
+        pipeline.stage(graph, TARGET, "lowered", settings=settings)
+    assert why in raised.value.what
+    assert "tilewright quantise" in raised.value.hint
