@@ -99,15 +99,14 @@ def test_refusals_name_all_nodes_at_once() -> None:
     graph = pipeline.import_model(model([node("Relu", "x", "y")], {"x": (4,)}, ["y"]))
     builder = Builder("two")
     x = builder.input("x", graph.types["x"])
-    (a,) = builder.add(Quant(0.5), [x], ["a"], name="first")
-    (b,) = builder.add(Quant(0.25), [x], ["b"], name="second")
+    (a,) = builder.add(Quant(0.5, 300), [x], ["a"], name="first")
+    (b,) = builder.add(Quant(0.25, 300), [x], ["b"], name="second")
     builder.output(a)
     builder.output(b)
     with pytest.raises(CompileError) as caught:
         model_of(builder.build())
     assert str(caught.value) == (
-        "2 nodes: 'first' (Quant), 'second' (Quant): "
-        "Quant belongs to the integer dialect, for which ONNX has no operator\n"
+        "2 nodes: 'first' (Quant), 'second' (Quant): quantises to int8 around 300: ONNX has no such operator\n"
         "  hint: export the float network, or one with QuantizeLinear and DequantizeLinear"
     )
 

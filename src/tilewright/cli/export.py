@@ -68,6 +68,7 @@ def export(
 def _to_onnx(model: Path, binding: Binding, output: Path | None, short_weights: bool, as_json: bool) -> int:
     from tilewright import export as room
     from tilewright import pipeline
+    from tilewright.run.beside_onnxruntime import Beside, beside_onnxruntime, rounds_otherwise
 
     place = output or Path(f"{model.stem}.onnx")
     if place.exists() and model.exists() and place.samefile(model):
@@ -77,12 +78,14 @@ def _to_onnx(model: Path, binding: Binding, output: Path | None, short_weights: 
         graph = pipeline.import_model(model, **binding.options())
         with uninterrupted():
             room.save(graph, place, short_weights)
+        progress("running it in ONNX Runtime")
+        beside = beside_onnxruntime(graph, place) if rounds_otherwise(graph) else Beside()
     if as_json:
-        print_json(
-            "export-onnx", {"status": "ok", "onnx": str(place), "nodes": len(graph.nodes), "notes": list(graph.notes)}
-        )
+        found = {"onnx": str(place), "nodes": len(graph.nodes), "notes": [*graph.notes, *filter(None, [beside.remark])]}
+        far = {"distances": [one.as_dict() for one in beside.outputs]} if beside.outputs else {}
+        print_json("export-onnx", {"status": "ok", **found, **far})
     else:
-        show(printable(f"{len(graph.nodes)} operators written to {place}"))
+        show(printable("\n".join([f"{len(graph.nodes)} operators written to {place}", *beside.lines])))
     return AGREES
 
 

@@ -21,6 +21,7 @@ from tilewright.export.rules import (
     plain,
     recurrent,
     reductions,
+    requantised,
     resampling,
     shares,
     transforms,
@@ -35,8 +36,8 @@ from tilewright.ir.types import Array, as_computed
 from tilewright.version import VERSION
 
 LOADED = (
-    attention, elementwise, gradients, linear, movement, normalisations, plain, recurrent, reductions, resampling,
-    shares, transforms, windows,
+    attention, elementwise, gradients, linear, movement, normalisations, plain, recurrent, reductions, requantised,
+    resampling, shares, transforms, windows,
 )  # fmt: skip
 """Modules that have given RULES their entries."""
 

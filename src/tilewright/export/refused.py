@@ -8,11 +8,9 @@ from tilewright.ops._internal import Internal
 
 FLOAT_INSTEAD = "export the float network, or one with QuantizeLinear and DequantizeLinear"
 
-TENSORFLOW_LITE = frozenset({
-    "TfliteAdd", "TfliteL2Norm", "TfliteSigmoid", "TfliteSoftmax", "TfliteSoftmax16",
-})  # fmt: skip
+TENSORFLOW_LITE = frozenset({"TfliteSoftmax16"})
 DIALECT = frozenset({
-    "IntegerDiv", "TrueIntegerDiv", "Quant", "RequantShift", "RequantizedAdd", "iGELU", "iHardswish", "iLayerNorm",
+    "IntegerDiv", "TrueIntegerDiv", "RequantizedAdd", "iGELU", "iHardswish", "iLayerNorm",
     "iNoNorm", "iRMSNorm", "iSoftmax", "ITAMax", "ITAPartialMax",
 })  # fmt: skip
 
@@ -26,12 +24,16 @@ def reason(op: Op) -> Refusal:
     if kind in TENSORFLOW_LITE:
         return Refusal(f"{kind} rounds as TensorFlow Lite does, for which ONNX has no operator", FLOAT_INSTEAD)
     if kind in DIALECT:
-        return Refusal(f"{kind} belongs to the integer dialect, for which ONNX has no operator", FLOAT_INSTEAD)
+        return of_dialect(op)
     if kind in BLOCKS:
         return Refusal(f"{kind} has weights in blocks, for which ONNX has no operator", "export the float network")
     if is_made_by_passes(type(op)):
         return Refusal(f"{kind} computes integers that ONNX has no operator for", FLOAT_INSTEAD)
     return Refusal(f"there is no rule that writes {kind} as ONNX", "write one in tilewright/export/rules")
+
+
+def of_dialect(op: Op) -> Refusal:
+    return Refusal(f"{op.kind} belongs to the integer dialect, for which ONNX has no operator", FLOAT_INSTEAD)
 
 
 def is_made_by_passes(kind: type[Op]) -> bool:

@@ -12,10 +12,14 @@ from onnx import NodeProto, helper
 
 from tilewright.errors import CompileError, Refusal
 from tilewright.ir.graph import Graph, Node
+from tilewright.ir.scale import Scale
 from tilewright.ir.types import Array, Shape, TensorType, as_computed, type_of
 
 STANDARD = ""
 """The domain of ONNX's own operators."""
+
+MOVING = frozenset({"Clip", "Gather", "MaxPool", "Pad", "Slice", "Transpose"})
+"""Operators whose results are integers of their first operand, or bounds and zeros in the same unit."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,23 @@ class ModelWriter:
     @cached_property
     def is_quantised(self) -> bool:
         return any(node.op.kind == "QuantizeLinear" for node in self.graph.nodes)
+
+    def scale_of(self, tensor: str) -> Scale | None:
+        """What a tensor's integers stand for, as the model's file states it for the tensor or for one that has the same
+        integers."""
+        return self._scales.get(tensor)
+
+    @cached_property
+    def _scales(self) -> dict[str, Scale]:
+        found = {**self.graph.scales.inner, **self.graph.scales.inputs}
+        moving = [node for node in self.graph.nodes if node.op.view or node.op.kind in MOVING]
+        for node in moving:
+            if node.inputs[0] in found:
+                found.setdefault(node.outputs[0], found[node.inputs[0]])
+        for node in reversed(moving):
+            if node.outputs[0] in found:
+                found.setdefault(node.inputs[0], found[node.outputs[0]])
+        return found
 
     def fresh(self, hint: str) -> str:
         """A tensor name that nothing has."""
@@ -110,6 +131,11 @@ class NodeWriter:
         if value is None:
             raise Refusal(f"{operand} is computed at run time", "ONNX needs it as a constant here")
         return value
+
+    def constant_of(self, operand: str, stored: str) -> Array:
+        """An operand that is a constant, in the form in which it is stored under a name."""
+        found = self.to.constants.get(stored)
+        return self.must_know(operand) if found is None else found
 
     # ---- what is written ------------------------------------------------------------------------------------------
 

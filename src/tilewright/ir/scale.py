@@ -30,6 +30,8 @@ class Scales:
 
     inputs: Mapping[str, Scale] = field(default_factory=dict)
     outputs: Mapping[str, Scale] = field(default_factory=dict)
+    inner: Mapping[str, Scale] = field(default_factory=dict)
+    """Of tensors as they were imported, where a file states them."""
 
 
 NO_SCALES = Scales()

@@ -17,7 +17,8 @@ def with_scales(graph: Graph) -> Graph:
     inputs = {name: _one(_below(graph, name)) for name in graph.inputs if _is_integer(graph, name)}
     named = [one for one in zip(graph.output_names, graph.outputs, strict=True) if _is_integer(graph, one[1])]
     outputs = {name: _above(graph, tensor) for name, tensor in named}
-    found = Scales(_known(inputs) | dict(graph.scales.inputs), _known(outputs) | dict(graph.scales.outputs))
+    said = graph.scales
+    found = Scales(_known(inputs) | dict(said.inputs), _known(outputs) | dict(said.outputs), said.inner)
     return graph if found == graph.scales else replace(graph, scales=found)
 
 

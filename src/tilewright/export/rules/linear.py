@@ -9,11 +9,11 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.export.registry import rule
+from tilewright.export.rules import requantised
 from tilewright.export.rules.elementwise import activation, arithmetic, type_code
 from tilewright.export.writer import NodeWriter, Step
 from tilewright.ir.graph import Node
 from tilewright.ir.types import Array, Shape
-from tilewright.ops._filters import Filters
 from tilewright.ops._linear import NARROW, WRAPPING
 from tilewright.ops._windows import reach
 from tilewright.ops.add import Add
@@ -34,12 +34,14 @@ INTEGER_RESULTS = "use the float network, or one with QuantizeLinear and Dequant
 
 @rule(Conv)
 def conv(to: NodeWriter, op: Conv) -> None:
-    _refuse_requant(op)
     rank = op.rank
     second, last = (0, rank + 1, *range(1, rank + 1)), (0, *range(2, rank + 2), 1)
     x, w = (transposed(to, name, second if op.channels_last else ()) for name in "XW")
     how = {"strides": op.strides, "dilations": op.dilations, "pads": op.padding, "group": op.groups}
-    steps = _filtered(to, op, x, w, to.shape("W")[0], how)
+    if op.requant is None:
+        steps = _filtered(to, op, x, w, to.shape("W")[0], how)
+    else:
+        steps = requantised.filtered(to, op.requant, "Conv", x, to.constant_of("W", w), 0, op.w_zero, how)
     back = [Step("Transpose", (), {"perm": last})] if op.channels_last else []
     to.chain(*steps, *activation(to, op.activation), *back)
 
@@ -58,14 +60,17 @@ def _filtered(to: NodeWriter, op: Conv, x: str, w: str, filters: int, how: dict[
 
 @rule(ConvTranspose)
 def conv_transpose(to: NodeWriter, op: ConvTranspose) -> None:
-    _refuse_requant(op)
-    if to.type("X").dtype != "float32":
+    if to.type("X").dtype != "float32" and op.requant is None:
         raise Refusal(f"a transposed convolution of {to.type('X').dtype}", INTEGER_RESULTS)
     ends = ends_of_transposed(op, to.shape("X")[2:], to.shape("W")[2:])
     how = {
         "strides": op.strides, "dilations": op.dilations, "group": op.groups,
         "pads": (*op.before, *(max(end, 0) for end in ends)), "output_padding": tuple(max(-end, 0) for end in ends),
     }  # fmt: skip
+    if op.requant is not None:
+        x, w = to.operand("X"), to.must_know("W")
+        to.chain(*requantised.filtered(to, op.requant, "ConvTranspose", x, w, 1, op.w_zero, how))
+        return
     bias = _bias(to, to.shape("W")[1] * op.groups)
     to.chain(Step("ConvTranspose", (to.operand("X"), to.operand("W"), *bias), how), *activation(to, op.activation))
 
@@ -82,11 +87,6 @@ def _bias(to: NodeWriter, filters: int) -> tuple[str, ...]:
     if not name or to.shape("B") == (filters,):
         return (name,) if name else ()
     return (to.add("Expand", [name, to.integers((filters,), "filters")]),)
-
-
-def _refuse_requant(op: Filters | MatMul) -> None:
-    if op.requant is not None:
-        raise Refusal("integers that are requantised: ONNX has no such operator", INTEGER_RESULTS)
 
 
 def _refuse_wide(to: NodeWriter, left: str, right: str) -> None:
@@ -108,7 +108,6 @@ def _zero_points(to: NodeWriter, zeros: dict[str, int]) -> list[str]:
 
 @rule(MatMul)
 def matmul(to: NodeWriter, op: MatMul) -> None:
-    _refuse_requant(op)
     back = [Step("Transpose", (), {"perm": op.perm_y})] if op.perm_y else []
     product = [_gemm(to, op)] if _is_gemm(to, op) else _product(to, op)
     to.chain(*product, *activation(to, op.activation), *back)
@@ -129,6 +128,8 @@ def _gemm(to: NodeWriter, op: MatMul) -> Step:
 def _product(to: NodeWriter, op: MatMul) -> list[Step]:
     a = transposed(to, "A", _order(op.perm_a, op.trans_a, len(to.shape("A"))))
     b = transposed(to, "B", _order(op.perm_b, op.trans_b, len(to.shape("B"))))
+    if op.requant is not None:
+        return requantised.product(to, op.requant, a, b, op.b_zero)
     steps = [_factors(to, op, a, b)]
     if op.alpha != 1.0:
         steps.append(Step("Mul", (to.constant(np.asarray(op.alpha, np.float32), "alpha"),)))

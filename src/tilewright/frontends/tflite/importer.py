@@ -96,7 +96,8 @@ class _Import:
         self.scope.variables.end()
         inputs = {self.scope.names[number]: self.graph.tensors[number] for number in self.graph.inputs}
         outputs = {self.graph.tensors[number].name: self.graph.tensors[number] for number in self.graph.outputs}
-        self.scope.builder.scales = Scales(_scales(inputs), _scales(outputs))
+        inner = {name: self.graph.tensors[number] for number, name in self.scope.names.items()}
+        self.scope.builder.scales = Scales(_scales(inputs), _scales(outputs), _scales(inner))
         return self.scope.builder.build()
 
     def _initialise(self, operator: Operator) -> None:
