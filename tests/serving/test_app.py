@@ -177,6 +177,8 @@ def test_more_than_may_wait_are_told_to_come_again() -> None:
         (CHAT, asking("a", n=2), 400, "n", "n 2 is not supported"),
         (CHAT, asking("a", tools=[{}]), 400, "tools", "is not supported"),
         (CHAT, asking("a", temprature=1), 400, "temprature", "unknown field"),
+        (CHAT, asking("a") | {"\ud800": 1}, 400, r"\ud800", "unknown field"),
+        (CHAT, asking("a") | {"x" * 10_000: 1}, 400, "x" * 80, "unknown field"),
         (CHAT, asking("a", response_format={"type": "xml"}), 400, "response_format", "'xml' is not supported"),
         (
             CHAT,
@@ -188,7 +190,7 @@ def test_more_than_may_wait_are_told_to_come_again() -> None:
         (COMPLETE, {"prompt": [1, "a"]}, 400, "prompt", "not of tokens from 0 to 257"),
         (COMPLETE, {"prompt": 3}, 400, "prompt", "is of type int"),
         (COMPLETE, {"prompt": [999]}, 400, "prompt", "not of tokens"),
-        (COMPLETE, {"prompt": []}, 400, "prompt", "the prompt is empty"),
+        (COMPLETE, {"prompt": []}, 400, "prompt", "the prompt is empty: give a text"),
         ("/v1/nothing", {}, 404, None, "POST /v1/nothing is not known here"),
         ("/health", {}, 405, None, "POST /health is not known here"),
         (CHAT, None, 405, None, "GET /v1/chat/completions is not known here"),

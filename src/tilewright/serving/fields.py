@@ -110,4 +110,6 @@ class Fields:
             if name in ONLY and value not in ONLY[name]:
                 raise RequestRefused(f"{name} {json.dumps(value)[:80]} is not supported", name, "unsupported_value")
             if name not in self.read | IGNORED | ONLY.keys():
-                raise RequestRefused(f"unknown field: {name}", name, "unknown_parameter")
+                # A name may be long, or no text that can be sent back.
+                shown = ascii(name)[1:-1][:80]
+                raise RequestRefused(f"unknown field: {shown}", shown, "unknown_parameter")

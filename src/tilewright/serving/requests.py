@@ -72,7 +72,8 @@ def _checked(prompt: Any, param: str, served: Served) -> list[int]:
         )
         raise RequestRefused(what, param, "context_length_exceeded")
     if not tokens:
-        raise RequestRefused("the prompt is empty, and this model has no BOS token to start with", param)
+        # A text begins with the model's BOS token, if there is one; a list is taken as it is.
+        raise RequestRefused("the prompt is empty: give a text, or one token or more", param)
     return tokens
 
 

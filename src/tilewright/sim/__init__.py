@@ -12,6 +12,7 @@ what that costs in `energy.py`. `library.py` compiles the C below on first use. 
 * `kinds/` the lists of all kinds of cores and devices, numbered as in `platform.py`
 * `isa/` instructions of all kinds of cores: tables, meaning, immediates, what their loops have in common
 * `cv32e40p/` cores with XpulpV2 or CORE-V's instructions, and plain ones
+* `vectors/` vectors of integers (Zve32x) beside such a core
 * `snitch/` Snitch's cores and what only its cluster has: data movers (SSR), DMA; `fpu/` its queue, frep and the unit
   behind it; `frep_fastpath/` a fast path for its loops
 * `mempool/` MemPool's cores, banks, caches and DMA

@@ -15,7 +15,7 @@ from tilewright.sim.energy import EnergyModel
 
 MAX_GROUPS, MAX_WINDOWS, MAX_DEVICES, PARAMETERS = 4, 16, 32, 6
 NO_MEMORY = 255
-EXTENSIONS = ("zba", "zbb", "zbs", "zbkb", "zcb")
+EXTENSIONS = ("zba", "zbb", "zbs", "zbkb", "zcb", "zve32x")
 """Instructions that cores with CORE-V's encoding may have besides: bits in this order, that of isa/insn.h."""
 PAGE = 0x1000
 WORD = 4

@@ -8,6 +8,8 @@ from tilewright.sim.platform import EXTENSIONS as LONG
 BASE, LETTERS = "rv32i", "mafc"
 """What every core has, and what it may have besides, in the order in which names have them; then those of more than a
 letter, each behind a `_`."""
+VECTORS, VECTOR_BITS = "zve32x", "zvl128b"
+"""Vectors of integers, and how long those of the virtual SoC are."""
 COMPILER_CPU = "-mcpu="
 """How the compiler is told."""
 
@@ -50,5 +52,5 @@ def extensions(isa: str) -> frozenset[str]:
 def compiler_flag(isa: str) -> str:
     # The order is that of other targets' flags: programs with the same flags share the compiler's own library.
     letters, long = _parts(isa)
-    found = [letter for letter in "mcfa" if letter in letters] + long
+    found = [letter for letter in "mcfa" if letter in letters] + long + [VECTOR_BITS] * (VECTORS in long)
     return f"{COMPILER_CPU}generic_rv32" + "".join(f"+{one}" for one in found)

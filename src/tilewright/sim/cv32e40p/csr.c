@@ -95,6 +95,7 @@ static int is_loop(const sim *s, const core *c, u32 number) {
 }
 
 static u32 csr_read(sim *s, core *c, u32 number, u64 now, u64 instructions) {
+    if (c->own && vector_csr(number)) return vector_csr_read(c->own, number);
     if (is_loop(s, c, number)) return *loop_register(c, number);
     if (number >= CSR_PCCR0 && number < CSR_PCCR0 + PCCRS) return read_counter(c, number - CSR_PCCR0, now, instructions);
     switch (number) {
@@ -128,6 +129,10 @@ static void loop_write(sim *s, core *c, u32 number, u32 value) {
 }
 
 static void csr_write(sim *s, core *c, u32 number, u32 value, u64 now, u64 instructions) {
+    if (c->own && vector_csr(number)) {
+        vector_csr_write(c->own, number, value);
+        return;
+    }
     if (is_loop(s, c, number)) {
         loop_write(s, c, number, value);
         return;

@@ -5,6 +5,7 @@
 #include "engine/sim.h"
 #include "isa/insn.h"
 #include "kinds/kinds.h"
+#include "vectors/unit.h"
 
 /* cv32e40p/core.c */
 void core_run(sim *s);

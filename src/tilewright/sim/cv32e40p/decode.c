@@ -43,6 +43,7 @@ static void fill_tables(void) {
 static const u8 NEEDS[ROWS] = {
 #define B(needs, name, ...) [OP_##name - OP_FIRST] = needs,
 #include "isa/rv32b.def"
+#include "isa/rv32v.def"
 #undef B
 };
 
@@ -222,10 +223,22 @@ void loop_end(sim *s, core *c, u32 loop, u32 end) {
     if (slot->real >= OP_FIRST) slot->op = OP_LOOP;
 }
 
+static size_t vector_bytes(const platform_group *g) {
+    return g->extensions & ZVE32X ? sizeof(vector_unit) * g->cores : 0;
+}
+
+static void build_vectors(sim *s, core *c, u32 index) {
+    (void)index;
+    if (!(s->view[c->group].extensions & ZVE32X)) return;
+    vector_unit *const u = c->own = sim_allocate(s, sizeof *u);
+    u->vtype = VECTOR_ILLEGAL_TYPE;
+}
+
 static void build_group(sim *s, u32 group) {
     (void)s, (void)group;
     fill_tables();
 }
 
 const core_kind RI5CY_CORE = {.timing = &TIMING_RI5CY, .run = core_run, .decode = decode, .place = choose_entries, .build_group = build_group};
-const core_kind CV32E40P_CORE = {.timing = &TIMING_CV32E40P, .run = core_run, .decode = decode, .place = choose_entries, .build_group = build_group};
+const core_kind CV32E40P_CORE = {.timing = &TIMING_CV32E40P, .run = core_run, .decode = decode, .place = choose_entries, .build_group = build_group,
+                                 .bytes = vector_bytes, .build_core = build_vectors};

@@ -32,6 +32,7 @@ i32 insn_immediate(u32 w, u32 form, u32 loop_unit) {
     case FORM_VUB: case FORM_VUBD: return (i32)(packed(w) * 0x1010101);
     case FORM_VI: case FORM_VID: return (i32)packed(w);
     case FORM_F4: return (i32)bits(w, 31, 27);
+    case FORM_VV: case FORM_VS: case FORM_VS2: case FORM_VX: case FORM_VSET: case FORM_VSETI: case FORM_VSETR: return (i32)w;
     default: return 0;
     }
 }

@@ -31,7 +31,9 @@ enum { READS_1 = 1, READS_2 = 2, READS_D = 4, READS_F1 = 8, READS_F2 = 16, READS
     FORM(F4, READS_F1 | READS_F2 | READS_F3 | WRITES_F) \
     FORM(FX, READS_F1 | READS_F2 | WRITES_X) FORM(XF, READS_1 | WRITES_F) \
     FORM(FFD, READS_F1 | READS_F2 | READS_F3 | WRITES_F) FORM(FF1D, READS_F1 | READS_F3 | WRITES_F) \
-    FORM(SR2, READS_2 | WRITES_X) FORM(SW1, READS_1)
+    FORM(SR2, READS_2 | WRITES_X) FORM(SW1, READS_1) \
+    FORM(VV, 0) FORM(VS, READS_1) FORM(VS2, READS_1 | READS_2) FORM(VX, WRITES_X) \
+    FORM(VSET, READS_1 | WRITES_X) FORM(VSETI, WRITES_X) FORM(VSETR, READS_1 | READS_2 | WRITES_X)
 
 /* KIND(name, acts on shared state, result comes late): float kinds come last. */
 #define KINDS \
@@ -40,6 +42,7 @@ enum { READS_1 = 1, READS_2 = 2, READS_D = 4, READS_F1 = 8, READS_F2 = 16, READS
     KIND(LOAD, 1, 1) KIND(LOADPOST, 1, 1) KIND(STORE, 1, 0) KIND(STOREPOST, 1, 0) KIND(ELW, 1, 0) \
     KIND(LR, 1, 1) KIND(SC, 1, 1) KIND(AMO, 1, 1) \
     KIND(CSR, 1, 0) KIND(TRAP, 0, 0) KIND(MRET, 0, 0) KIND(WFI, 1, 0) KIND(FENCEI, 1, 0) \
+    KIND(VECTOR, 0, 0) KIND(VTOX, 0, 0) KIND(VMOVE, 1, 0) \
     KIND(FLOAD, 1, 1) KIND(FSTORE, 1, 0) KIND(FOP, 1, 0) KIND(FPICK, 1, 0) KIND(FDIV, 1, 0) KIND(FTOX, 1, 0) KIND(XTOF, 1, 0) \
     KIND(FMVX, 0, 0) KIND(FMVF, 0, 0)
 
@@ -51,8 +54,8 @@ enum { KINDS KIND_COUNT };
 #undef KIND
 
 /* Instructions that a core may have besides, as sim/platform.py names them: bits of platform_group.extensions. */
-enum { EXTENSION_zba, EXTENSION_zbb, EXTENSION_zbs, EXTENSION_zbkb, EXTENSION_zcb };
-enum { ZBA = 1 << EXTENSION_zba, ZBB = 1 << EXTENSION_zbb, ZBS = 1 << EXTENSION_zbs, ZBKB = 1 << EXTENSION_zbkb };
+enum { EXTENSION_zba, EXTENSION_zbb, EXTENSION_zbs, EXTENSION_zbkb, EXTENSION_zcb, EXTENSION_zve32x };
+enum { ZBA = 1 << EXTENSION_zba, ZBB = 1 << EXTENSION_zbb, ZBS = 1 << EXTENSION_zbs, ZBKB = 1 << EXTENSION_zbkb, ZVE32X = 1 << EXTENSION_zve32x };
 
 /* The instructions, behind the operations that are none. */
 enum {

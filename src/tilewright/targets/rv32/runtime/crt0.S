@@ -10,6 +10,10 @@ _start:
     li   t0, 0x2000
     csrs mstatus, t0                # floating-point registers may be used
 #endif
+#ifdef __riscv_vector
+    li   t0, 0x200
+    csrs mstatus, t0                # the same of vectors
+#endif
     la   t0, tw_data_start
     la   t1, tw_data_end
     la   t2, tw_data_image
