@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -41,10 +41,13 @@ def candidate_names() -> list[str]:
     return [*boards, *(name for name in targets.names() if name not in cores)]
 
 
-def ranked(graph: Graph, settings: Settings, names: Iterable[str]) -> list[Candidate]:
+def ranked(
+    graph: Graph, settings: Settings, names: Iterable[str], read: Callable[[str], Graph] | None = None
+) -> list[Candidate]:
     """Those that hold the network, the fastest first; then those of unknown clock by their cycles, and those of unknown
-    speed; then those that do not hold it."""
-    return sorted((_candidate(graph, settings, name) for name in names), key=_place)
+    speed; then those that do not hold it. `read` gives the network as a target's own compiler makes it, where a target
+    has one."""
+    return sorted((_candidate(graph, settings, name, read) for name in names), key=_place)
 
 
 def _place(one: Candidate) -> tuple[bool, bool, float, float]:
@@ -55,8 +58,9 @@ def _place(one: Candidate) -> tuple[bool, bool, float, float]:
     )  # fmt: skip
 
 
-def _candidate(graph: Graph, settings: Settings, name: str) -> Candidate:
+def _candidate(graph: Graph, settings: Settings, name: str, read: Callable[[str], Graph] | None) -> Candidate:
     try:
+        graph = read(name) if read and targets.find(name).prepare else graph
         found = analysis_of(pipeline.prediction(graph, name, settings))
     except CompileError as error:
         return Candidate(name, refusal=f"{error.where}: {error.what}".splitlines()[0])

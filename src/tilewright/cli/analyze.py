@@ -77,7 +77,10 @@ def _rank(model: Path, binding: Binding, planning: Planning, as_json: bool) -> i
         progress("reading the model")
         graph = pipeline.import_model(model, **binding.options())
         names = [planning.board_name] if planning.board_name else candidate_names()
-        found = ranked(graph, planning.settings(), _told(names, progress))
+        found = ranked(
+            graph, planning.settings(), _told(names, progress),
+            lambda name: pipeline.import_model(model, target_name=name, **binding.options()),
+        )  # fmt: skip
     if as_json:
         print_json("ranking", {"status": "ok", "name": graph.name, "candidates": [one.as_dict() for one in found]})
     else:

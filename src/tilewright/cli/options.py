@@ -193,7 +193,8 @@ def target_of(named: str, board: str) -> str:
 
     if not board:
         return named or "generic"
-    core = targets.find_board(board).platform.groups[0].name
+    targets.find_board(board)
+    core = targets.core_of(board)
     if named not in ("", core, board):
         raise CompileError(
             f"--target {named}", f"contradicts --board {board}, whose core is {core}", "leave one of them out"

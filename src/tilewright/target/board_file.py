@@ -23,6 +23,8 @@ SYSTEM = 0xE000_0000
 MOST_WAIT_STATES = 1000
 MOST_WAYS = 64
 WORD = 4
+CORSTONE = 0x4810_2000
+"""Where Corstone-300 has the registers of its NPU."""
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,15}")
 SHOWS = "docs/cortex_m_boards.md shows a file"
 
@@ -68,6 +70,12 @@ class BoardFile:
     """Documents that the numbers are from."""
     uncertain: tuple[str, ...] = ()
     """What is an estimate, and other reservations."""
+    npus: tuple[str, ...] = ()
+    """Ethos-U beside the core, without `ethos-`, that `+` may name."""
+    npu: str = ""
+    """The one that programs for the plain name use; empty for the core alone."""
+    npu_base: int = CORSTONE
+    """Address of its registers."""
 
 
 def read_board(path: Path, cpus: Collection[str] | None = None) -> BoardFile:
@@ -90,7 +98,7 @@ class _Reader:
         found = BoardFile(
             name, self._text(given, "summary", name), self._cpu(given.get("cpu")),
             self._number(given, "", "clock_mhz", 0.001, 10_000, whole=False), memories,
-            self._texts(given, "sources"), self._texts(given, "uncertain"),
+            self._texts(given, "sources"), self._texts(given, "uncertain"), *self._npu(given),
         )  # fmt: skip
         raise_all(self.errors)
         self._check_together(memories)
@@ -144,6 +152,12 @@ class _Reader:
         if not isinstance(value, bool):
             self._wrong(f"{place}, {key}", f"{value!r} is not allowed", "true or false")
         return bool(value)
+
+    def _npu(self, given: Mapping[str, Any]) -> tuple[tuple[str, ...], str, int]:
+        known, usual = self._texts(given, "npus"), self._text(given, "npu", "")
+        if usual and usual not in known:
+            self._wrong("npu", f"{usual!r} is not among its npus", f'npus = ["{usual}"]')
+        return known, usual, int(self._number(given, "", "npu_base", 0, SYSTEM, CORSTONE))
 
     def _text(self, given: Mapping[str, Any], key: str, default: str) -> str:
         value = given.get(key, default)

@@ -35,7 +35,7 @@ def names() -> list[str]:
 
 def find(name: str) -> Target:
     """A target by its name, or a board's by the name or the file of the board."""
-    if is_board(name):
+    if is_board(_board_and_npu(name)[0]):
         return find_board(name)
     if PLUS in name:
         return _with_npu(*name.split(PLUS, 1))
@@ -91,9 +91,32 @@ def is_board(name: str) -> bool:
 
 
 def find_board(name: str) -> Target:
-    if not is_board(name):
+    """By the name or the file of the board, and `+` and one of its NPUs, where another is wanted than usual."""
+    board, asked = _board_and_npu(name)
+    if not is_board(board):
         hint = f"known boards: {', '.join(board_names())}; or the path of a {SUFFIX} file"
         raise CompileError(f"board '{name}'", "is unknown", hint)
     cores = [core for core in names() if find(core).agents.isa]
-    file = read_board(_board_files().get(name, Path(name)), cores)
-    return on_board(find(file.cpu), file)
+    file = read_board(_board_files().get(board, Path(board)), cores)
+    npu = asked or file.npu
+    if not npu:
+        return on_board(find(file.cpu), file)
+    if npu not in file.npus:
+        known = f"it has {', '.join(file.npus)}" if file.npus else "use the board alone"
+        raise CompileError(f"board '{board}'", f"has no NPU {npu}", known)
+    module = importlib.import_module(f"{__name__}.ethos_u.beside")
+    core = on_board(find(STANDING_IN.get(file.cpu, file.cpu)), file)
+    made: Target = module.with_npu(core, name if asked else file.name, npu, file.npu_base)
+    return made
+
+
+def _board_and_npu(name: str) -> tuple[str, str]:
+    """A file may have a + in its name."""
+    board, _, npu = (name, "", "") if is_board(name) else name.partition(PLUS)
+    return board, npu
+
+
+def core_of(board: str) -> str:
+    """The core that a board has, whatever stands in for it beside an NPU."""
+    name = _board_and_npu(board)[0]
+    return next((file.cpu for file in boards() if file.name == name), "") or find_board(board).platform.groups[0].name

@@ -12,6 +12,7 @@ from tilewright.ir.op import Op, Params
 from tilewright.ops._ethosu import EthosU
 from tilewright.passes.numerics.hardware import OWN
 from tilewright.sim.ethos_u.configurations import CONFIGURATIONS, Configuration, find_configuration
+from tilewright.target.board_file import CORSTONE
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
 from tilewright.target.params import params_for
 from tilewright.target.runner import UNICORN, Model
@@ -22,8 +23,6 @@ from tilewright.targets.ethos_u.parts import ethos_u_parts, why_on_core
 from tilewright.targets.ethos_u.vela import for_npu
 
 FOLDER = Path(__file__).parent
-BASE = 0x4810_2000
-"""Of the registers, as Corstone-300 has them."""
 DEVICE = "ethos-u"
 ALIGNMENT = 16
 JOB_CYCLES = 270
@@ -67,7 +66,7 @@ def _kernel(npu: str) -> Kernel:
     )  # fmt: skip
 
 
-def with_npu(core: Target, name: str, words: str) -> Target:
+def with_npu(core: Target, name: str, words: str, base: int = CORSTONE) -> Target:
     """A core's target, under another name, with the NPU that is named without `ethos-`."""
     npu = _npu(words)
     if core.runner.emulator != UNICORN:
@@ -81,12 +80,12 @@ def with_npu(core: Target, name: str, words: str) -> Target:
         early_passes=ethos_u_parts(npu.name),
         explain_skipped=why_on_core,
     )
-    made = core.on_platform(core.platform.with_device(DEVICE, BASE), 0)
+    made = core.on_platform(core.platform.with_device(DEVICE, base), 0)
     places = tuple((one.base, one.size, one.is_flash) for one in core.platform.memories)
     return replace(
         made, name=name, summary=f"{core.summary}; with {npu.name}",
         engines=(engine, *core.engines), bases=(FOLDER, *core.bases),
-        flags=(*core.flags, f"-DTW_ETHOS_U_BASE={BASE:#x}u"),
+        flags=(*core.flags, f"-DTW_ETHOS_U_BASE={base:#x}u"),
         prepare=partial(for_npu, npu.name), numerics=OWN, hardware=(ETHOS_U_NUMERICS,),
         models=(*core.models, Model(DEVICE, partial(EthosUDevice, npu, places))),
     )  # fmt: skip
