@@ -56,7 +56,8 @@ def print_boards(target: Console, boards: Sequence[BoardFile]) -> None:
         table.add_column(heading)
     for board in boards:
         memories = ", ".join(f"{memory.name} ({size(memory.bytes)})" for memory in board.memory)
-        table.add_row(board.name, board.cpu, f"{board.clock_mhz:g}", memories, board.summary)
+        core = f"{board.cpu}+{board.npu}" if board.npu else board.cpu
+        table.add_row(board.name, core, f"{board.clock_mhz:g}", memories, board.summary)
     target.print()
     print_titled(target, f"{len(boards)} boards, for --board; or a TOML file of your own", table)
 
