@@ -148,6 +148,25 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    from tests.support.skips import table
+
+    reports = terminalreporter.stats.get("skipped", [])
+    if reports:
+        terminalreporter.section("skipped, by reason")
+    for line in table(reports):
+        terminalreporter.line(line)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """In CI, a skip that nobody defends is a failure."""
+    from tests.support.skips import SWITCH, undefended
+
+    reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter and os.environ.get(SWITCH) and undefended(reporter.stats.get("skipped", [])):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
 @pytest.fixture(autouse=True)
 def _own_random_numbers(request: pytest.FixtureRequest) -> None:
     """The numbers of a test do not depend on those that tests before it in the process drew from the same generator."""

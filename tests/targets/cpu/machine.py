@@ -49,7 +49,7 @@ def needs(processor: str) -> None:
     made_for = processor.removeprefix(LIKE)
     machine = PROCESSORS[made_for].machine
     if processor == made_for and (machine != HERE or processor == MATRICES) and not shutil.which(emulator(processor)):
-        pytest.skip(f"needs {emulator(processor)}")
+        pytest.skip(f"needs {emulator(processor)} (apt install qemu-user)")
     if machine == HERE and vectors_of(made_for) == vectors_of(NATIVE):
         pytest.skip("is what this machine is tested with")
 

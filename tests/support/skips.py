@@ -1,0 +1,108 @@
+"""Why tests are skipped, and why that is acceptable: what no line of `DEFENCES` defends fails in CI.
+
+`scripts/test` ends with the table; `.ci/run` sets `TILEWRIGHT_DEFEND_SKIPS`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+SWITCH = "TILEWRIGHT_DEFEND_SKIPS"
+LIMIT = 30
+"""Lines of `DEFENCES` at most: what CI skips is not tested."""
+UNDEFENDED = "undefended"
+
+
+@dataclass(frozen=True)
+class Defence:
+    name: str
+    pattern: str
+    """A regular expression that is searched for in the reason of a skip."""
+    why: str
+
+
+DEFENCES = (
+    Defence(
+        "frameworks",
+        r"'(torch|torch\.nn|torchao|onnxscript|transformers|tensorflow|keras|tf2onnx|jax|flax\.\w+|equinox|skl2onnx)'"
+        r"|PyTorch is not installed",
+        "gigabytes: scripts/test_readers runs these tests where the frameworks are installed",
+    ),
+    Defence(
+        "other packages",
+        r"'(gguf|openai|pyarrow\.parquet|distributed)'",
+        "each is the second opinion of one or two tests, or an optional format",
+    ),
+    Defence(
+        "packages of the test extra",
+        r"'(unicorn|onnxruntime|onnxruntime\.quantization|tokenizers|safetensors)'|hatchling",
+        "installed wherever the registry has a wheel for this Python",
+    ),
+    Defence("LiteRT", r"ai-edge-litert", "in the test extra; it has wheels for Linux on x86-64 and Arm alone"),
+    Defence("TFLite Micro", r"tflite.micro", "in the test extra; it has wheels for Linux on x86-64 alone"),
+    Defence("Vela", r"tilewright\[ethos-u\]", "in the test extra; it has wheels for Linux on x86-64 and Arm alone"),
+    Defence(
+        "networks", r"no (networks|language model|folder)|peer.s training", "others made them: not ours to publish"
+    ),
+    Defence("calibration", r"calibration programs|reference model", "programs of chips' simulators, of others"),
+    Defence("CMSIS-NN", r"CMSIS-NN", "sources of others: a user brings them"),
+    Defence("browser", r"no chromium|playwright", "no apt, or a wheel that this machine has not: .ci/tools says so"),
+    Defence("QEMU, systems", r"qemu-system-arm", "no apt: .ci/tools says so"),
+    Defence("QEMU, programs", r"qemu-user", "no apt: .ci/tools says so"),
+    Defence("Verilator", r"verilator is not installed", "no apt: .ci/tools says so"),
+    Defence("yosys", r"yosys is not installed", "two tests of areas; by apt it brings numpy and Graphviz"),
+    Defence("gdb", r"gdb-multiarch", "no apt: .ci/tools says so; the protocol itself is tested without it"),
+    Defence("RTL of cores", r"CV32E40P's RTL|vexriscv", "an hour of Verilator, or programs of another package"),
+    Defence(
+        "other compilers",
+        r"\b(gcc|cc|cmake|nm|clang|arm-none-eabi-\w+) is not installed|no (cmake|cc)$|there is no .* here"
+        r"|is for this machine, the kernels",
+        "half a gigabyte each; zig, which pip installs, compiles everything here",
+    ),
+    Defence("OpenCL", r"OpenCL", "no apt, or OpenCL is there and its absence cannot be tried"),
+    Defence("NVIDIA's assembler", r"gpu-test", "a gigabyte of NVIDIA's tools"),
+    Defence("GPU", r"a (real )?driver is installed", "tried with a driver of ours, which a real one would replace"),
+    Defence(
+        "operating system", r"glibc|/proc|lists threads|needs fork|needs two processors|root may write", "Linux has"
+    ),
+    Defence("processor", r"compiled for x86-64|tested with|BLAS|numpy has another", "what this machine has not"),
+    Defence("history", r"no history", "a clone without its history"),
+    Defence(
+        "cases without a meaning",
+        r"^one side of a spectrum|^without reduction|^weights stay|^this core takes|^division by a tensor|^refused: "
+        r"|^XNNPACK does not|^Vela leaves",
+        "drawn or multiplied out with others, and refused by what they are held to",
+    ),
+)
+
+
+def defence(reason: str) -> str:
+    """Its name, or `UNDEFENDED`."""
+    return next((one.name for one in DEFENCES if re.search(one.pattern, reason)), UNDEFENDED)
+
+
+def reason_of(report: Any) -> str:
+    """A report's `longrepr` of a skip is (path, line, "Skipped: reason")."""
+    where = report.longrepr
+    text = where[2] if isinstance(where, tuple) else str(where)
+    return text.removeprefix("Skipped: ").splitlines()[0]
+
+
+def table(reports: Iterable[Any]) -> Iterator[str]:
+    """Reasons with their skips, the most frequent first, under the line that defends them."""
+    counts = Counter(reason_of(report) for report in reports)
+    groups: dict[str, list[str]] = {}
+    for reason, count in counts.most_common():
+        groups.setdefault(defence(reason), []).append(f"{count:6} {reason}")
+    whys = {one.name: one.why for one in DEFENCES} | {UNDEFENDED: "add a line to tests/support/skips.py, or run them"}
+    for name, lines in groups.items():
+        yield f"{name}: {whys[name]}"
+        yield from lines
+
+
+def undefended(reports: Iterable[Any]) -> list[str]:
+    return sorted({reason for reason in map(reason_of, reports) if defence(reason) == UNDEFENDED})
