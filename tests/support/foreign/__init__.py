@@ -25,7 +25,7 @@ from tilewright.target.target import Target
 from tilewright.toolchain.compiler import BARE, find_cross_compiler, link_objects
 
 LIBRARY = Path(__file__).parents[3] / "src" / "tilewright" / "targets" / "bare" / "runtime" / "libc"
-TIMEOUT = 120
+TIMEOUT = 600
 LENGTHS = (128, 256, 1024)
 """Bits of RISC-V's vector registers."""
 
