@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilewright.accelerator.crossbars.declaration import Crossbar
 from tilewright.accelerator.declaration import (
     Accelerator,
     Bus,
@@ -22,6 +23,7 @@ __all__ = [
     "AcceleratorDevice",
     "Bus",
     "Condition",
+    "Crossbar",
     "Event",
     "Packing",
     "Pattern",

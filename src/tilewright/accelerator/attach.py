@@ -22,7 +22,7 @@ from tilewright.accelerator.driver import (
     users_file,
 )
 from tilewright.accelerator.figures import peak_of
-from tilewright.accelerator.folder import C_MODEL, AcceleratorFolder, make_device, read_folder
+from tilewright.accelerator.folder import AcceleratorFolder, make_device, read_folder
 from tilewright.accelerator.joining import Pins, joining_passes, sinking_passes, weighing
 from tilewright.accelerator.kernels import Driver
 from tilewright.accelerator.layouts import layout_passes
@@ -45,6 +45,7 @@ RUNTIME = Path(__file__).parents[1] / "targets" / "accelerated"
 """What drives accelerators on clusters."""
 ROWS = "requant_row.h"
 """A target's own way to requantise totals, where it has one."""
+C_SUFFIX = ".c"
 STATE = 64
 """Bytes of L1 for the runtime's part in it, without those of each unit."""
 
@@ -69,6 +70,7 @@ def check_drives(target: Target) -> Target:
 
 
 def _added(target: Target, found: tuple[AcceleratorFolder, ...], placed: Mapping[str, str]) -> Target:
+    _check_alone(target, found)
     units, platform = _placed(find_platform(target.platform), found, target.name)
     has_runtime = target.agents.runtime_waits
     drivers = [Driver(unit, form, not has_runtime) for unit in units for form in unit.forms()]
@@ -76,16 +78,29 @@ def _added(target: Target, found: tuple[AcceleratorFolder, ...], placed: Mapping
     engines = tuple(_engine(unit, units, [driver for driver in drivers if driver.unit is unit]) for unit in units)
     first = [unit for unit in units if unit.number == _first(unit, units)]
     passes = [one for unit in first for one in (*layout_passes(unit), *users_passes(unit))]
+    meaning = [one for unit in first for one in unit.accelerator.reference_passes]
     runtime = [RUNTIME] if has_runtime and RUNTIME not in target.bases else []
     full = replace(
         target.on_platform(platform, STATE + 4 * len(units) if has_runtime else 0),
         engines=(*target.engines, *engines) if has_runtime else (*engines, *target.engines),
         bases=(made, *runtime, *target.bases), passes=(*map(partial(_signed_for, units), target.passes), *passes),
+        reference_passes=(*target.reference_passes, *meaning),
         models=(*target.models, *(_model(unit, made) for unit in units)),
     )  # fmt: skip
     weigh = weighing(full)
     joining = {unit.name: _joining(unit, units, weigh, placed) for unit in units}
     return replace(full, engines=tuple(replace(one, **joining.get(one.name, {})) for one in full.engines))
+
+
+def _check_alone(target: Target, found: Sequence[AcceleratorFolder]) -> None:
+    """Other engines know nothing of cells: they would compute such layers without them."""
+    others = [engine.name for engine in target.engines if engine.offer or engine.passes or engine.late_passes]
+    for one in found:
+        if one.accelerator.reference_passes and others:
+            raise CompileError(
+                f"accelerator {one.accelerator.name}", f"crossbars cannot be beside {' and '.join(others)}",
+                f"target {target.name} has accelerators of its own; choose one that has cores alone: rv32, a Cortex-M",
+            )  # fmt: skip
 
 
 def _signed_for(units: Sequence[Unit], one: Pass) -> Pass:
@@ -166,6 +181,7 @@ def _files(units: list[Unit], drivers: list[Driver], has_runtime: bool, has_rows
             f"kernels/{unit.name}_unit.h": unit_header(unit, has_runtime),
             f"device_{unit.name}/{name}_registers.h": register_header(unit.accelerator),
             f"device_{unit.name}/{name}_device.h": device_header(unit.accelerator),
+            f"device_{unit.name}/crossbar_device.h": f'#include "{name}_device.h"\n',
         }
         texts |= {f"kernels/{users_file(unit)}": unit.own_driver.read_text(encoding="utf-8")} if unit.own_driver else {}
     for driver in drivers:
@@ -247,6 +263,6 @@ def _model(unit: Unit, made: Path) -> Model:
     """What is attached to the simulator."""
     if (rtl := unit.rtl) is not None:
         return Model(unit.name, lambda: rtl)
-    if unit.device.name == C_MODEL:
+    if unit.device.suffix == C_SUFFIX:
         return Model(unit.name, lambda: unit.device, (made / f"device_{unit.name}", STATIC))
     return Model(unit.name, lambda: make_device(unit.device, unit.accelerator))

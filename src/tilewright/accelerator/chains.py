@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, ClassVar
 
-from tilewright import ops
 from tilewright.accelerator.declaration import REQUANTISE, Pattern
+from tilewright.accelerator.finding import find_operator
 from tilewright.errors import Refusal
 from tilewright.ir.affine import Affine, Box, Span
 from tilewright.ir.op import Index, Op, Param, Params
@@ -53,7 +53,7 @@ def may_requantise(kind: type[Op]) -> bool:
 
 def kind_of(pattern: Pattern) -> type[Op] | None:
     """The operator that it computes, or the one that is made of several; None where one of them is unknown."""
-    kinds = [ops.find(step.op) for step in steps_of(pattern)]
+    kinds = [find_operator(step.op) for step in steps_of(pattern)]
     known = tuple(kind for kind in kinds if kind is not None)
     if len(known) < len(kinds):
         return None
@@ -63,7 +63,7 @@ def kind_of(pattern: Pattern) -> type[Op] | None:
 def part_of(pattern: Pattern, number: int) -> Pattern:
     """What it says of the operator of that number, from 1 on."""
     step = steps_of(pattern)[number - 1]
-    kind = ops.find(step.op)
+    kind = find_operator(step.op)
     names = [] if kind is None else [name.rstrip("?*") for name in (*kind.operands, *kind.results)]
     types = {name: pattern.types[own] for name in names if (own := numbered(name, number)) in pattern.types}
     chain = (REQUANTISE,) if step.requantises else ()

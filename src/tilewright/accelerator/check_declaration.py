@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from itertools import pairwise
 
-from tilewright import ops
 from tilewright.accelerator.chains import kind_of, may_requantise, steps_of
 from tilewright.accelerator.declaration import (
     CHANNELS_FIRST,
@@ -21,6 +20,7 @@ from tilewright.accelerator.declaration import (
 )
 from tilewright.accelerator.expressions import Expression
 from tilewright.accelerator.fields import wrong_fields
+from tilewright.accelerator.finding import find_operator
 from tilewright.accelerator.layers import Layer, becomes_others, layers
 from tilewright.accelerator.numbers import numbers, operand_shapes
 from tilewright.accelerator.packing import operand_loops
@@ -143,7 +143,7 @@ def _steps(pattern: Pattern) -> Iterator[Fault]:
     """Operators that are none, or that nothing follows in one job."""
     first, *others = steps_of(pattern)
     for step in (first, *others):
-        kind = ops.find(step.op)
+        kind = find_operator(step.op)
         if kind is None and step is first:
             yield f"there is no operator '{step.op}'", "`tilewright ops` lists them"
         elif kind is None:

@@ -162,6 +162,8 @@ class Accelerator:
     """Cycles of a multiply-accumulate that is no padding, at best, an expression as `area` is: what no run of a network
     can be below follows from it. Where it is empty, layers that the device could compute count as nothing there."""
     rtl: Rtl | None = None
+    reference_passes: tuple[Pass, ...] = ()
+    """Rewrites of the quantised graph that say what is right, where the device computes something else than that."""
     passes: tuple[Pass, ...] = ()
     """Rewrites of the lowered graph, after those of the target: for what patterns cannot say."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.accelerator.check_declaration import check_declaration
+from tilewright.accelerator.crossbars.declaration import Crossbar
 from tilewright.accelerator.declaration import Accelerator
 from tilewright.accelerator.device import AcceleratorDevice
 from tilewright.accelerator.rtl import rtl_header
@@ -20,6 +21,8 @@ from tilewright.target.user_python import loaded, named
 
 RTL, VERILOG = "rtl", ("device.v", "device.sv")
 DECLARATION, PYTHON_MODEL, C_MODEL, DRIVER, COSTS = "accelerator.py", "device.py", "device.c", "driver.c", "costs.json"
+
+CROSSBAR_MODEL = Path(__file__).parent / "crossbars" / "crossbar.c"
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,11 @@ def read_folder(words: str) -> AcceleratorFolder:
         what = f"has no {DECLARATION}" if folder.is_dir() else "is not a folder"
         raise CompileError(f"--accelerator {place}", what, "`tilewright accelerator new NAME` writes one")
     found = _declared(folder)
-    accelerator = replace(found, parameters={**found.parameters, **_checked(found, parameters, place)})
+    given = _checked(found, parameters, place)
+    if isinstance(found, Crossbar):
+        accelerator = found.with_parameters(given).accelerator(str(folder / DECLARATION))
+    else:
+        accelerator = replace(found, parameters={**found.parameters, **given})
     check_declaration(accelerator, str(folder / DECLARATION))
     driver = folder / DRIVER
     device, rtl = _device(folder, accelerator, takes_rtl)
@@ -84,7 +91,7 @@ def _number(text: str) -> float:
     return int(found) if found == int(found) else found
 
 
-def _checked(accelerator: Accelerator, given: dict[str, float], place: str) -> dict[str, float]:
+def _checked(accelerator: Accelerator | Crossbar, given: dict[str, float], place: str) -> dict[str, float]:
     for name in given:
         if name not in accelerator.parameters:
             known = ", ".join(accelerator.parameters) or "none"
@@ -95,6 +102,7 @@ def _checked(accelerator: Accelerator, given: dict[str, float], place: str) -> d
 def _device(folder: Path, accelerator: Accelerator, takes_rtl: float | None) -> tuple[Path, RtlDevice | None]:
     """The model, and the Verilog where that is to run: `:rtl=1`, or there is no model."""
     models = [folder / name for name in (C_MODEL, PYTHON_MODEL) if (folder / name).is_file()]
+    models += [CROSSBAR_MODEL] if accelerator.reference_passes else []
     sources = verilog(folder, accelerator)
     if not models and not sources:
         known = f"neither {PYTHON_MODEL} nor {C_MODEL} nor {VERILOG[0]}"
@@ -157,9 +165,9 @@ def _cost(values: dict[str, Any]) -> Costs:
 # ---- Python of the user's -------------------------------------------------------------------------------------------
 
 
-def _declared(folder: Path) -> Accelerator:
+def _declared(folder: Path) -> Accelerator | Crossbar:
     found = getattr(loaded(folder / DECLARATION), "ACCELERATOR", None)
-    if not isinstance(found, Accelerator):
+    if not isinstance(found, Accelerator | Crossbar):
         raise CompileError(
             str(folder / DECLARATION), "does not define ACCELERATOR", "ACCELERATOR = Accelerator(name=..., ...)"
         )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 
 import numpy as np
 
-from tilewright import ops
 from tilewright.accelerator.chains import chained, part_of, steps_of
+from tilewright.accelerator.crossbars.cells import Cells
+from tilewright.accelerator.crossbars.operators import CrossbarConv
 from tilewright.accelerator.declaration import CHANNELS_LAST, REQUANTISE, Pattern, texts
-from tilewright.errors import Refusal
+from tilewright.accelerator.finding import find_operator
+from tilewright.errors import Refusal, instance
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.rounding import Rounding
@@ -88,7 +90,7 @@ def maker_of(op: str) -> Maker | None:
 
 @cache
 def _plain_maker(op: str) -> Maker | None:
-    kind = ops.find(op)
+    kind = find_operator(op)
     if kind is None or not issubclass(kind, Elementwise) or any(name.endswith(("?", "*")) for name in kind.operands):
         return None
     accepted = kind.accepts or frozenset(PLAIN)
@@ -163,6 +165,22 @@ def _conv(random: Random, pattern: Pattern, requantises: bool, given: TensorType
     return Sample(op, (_values(random, kinds[0], x), _values(random, kinds[1], w), bias, mul, add))
 
 
+def _crossbar_conv(random: Random, pattern: Pattern, requantises: bool, given: TensorType | None) -> Sample:
+    """With cells of any kind: the device is told all about them."""
+    made = _conv(random, pattern, requantises, given)
+    plain = instance(made.op, Conv)
+    if plain.groups > 1:
+        return _crossbar_conv(random, pattern, requantises, given)
+    rows, columns = (int(random.choice((16, 64, 256))) for _ in range(2))
+    cell_bits, input_bits, adc_bits = (int(random.choice(some)) for some in ((1, 2, 4), (1, 2, 8), (0, 6, 12)))
+    noise, stuck = (int(random.choice((0, most))) for most in (2**14, 2**24))
+    ranges = (0, 2**31), (0, 9), (1, 4), (0, 2)
+    seed, first, copies, resident = (int(random.integers(low, high)) for low, high in ranges)
+    cells = Cells(rows, columns, cell_bits, input_bits, adc_bits, 2**15, noise, stuck, seed, first, copies, resident)
+    op = CrossbarConv(**{one.name: getattr(plain, one.name) for one in fields(Conv)}, cells=cells)
+    return Sample(op, made.arrays)
+
+
 def _bias(random: Random, pattern: Pattern, name: str, factors: str, channels: int) -> Array | None:
     dtype = _dtype(random, pattern, name, "float32" if factors == "float32" else "int32")
     return _values(random, dtype, (channels,)) if random.integers(4) else None
@@ -235,6 +253,7 @@ def _pool(kind: type[MaxPool] | type[AveragePool]) -> Maker:
 
 
 MAKERS: Mapping[str, Maker] = {
+    "CrossbarConv": _crossbar_conv,
     "Conv": _conv, "MatMul": _matmul, "QLinearAdd": _qlinear_add, "TfliteAdd": _tflite_add, "MaxPool": _pool(MaxPool),
     "Add": _elementwise(Add, "AB", "int32"), "Mul": _elementwise(Mul, "AB", "int32"),
     "Relu": _elementwise(Relu, "X", "int32"),

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tilewright import ops
 from tilewright.accelerator.declaration import Accelerator, Pattern, texts
+from tilewright.accelerator.finding import find_operator
 from tilewright.accelerator.jobs import Declared
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import TensorType
@@ -75,7 +75,7 @@ TOTALS = {"mul?", "add?"}
 
 
 def _has_totals(pattern: Pattern) -> bool:
-    kind = ops.find(pattern.op)
+    kind = find_operator(pattern.op)
     if kind is None or not set(kind.operands) >= TOTALS:
         return False
     operands = pattern.types.get(kind.operands[0], "int8")

@@ -125,6 +125,8 @@ class Target:
     """Bytes of stack that a call needs, by the kernel's stem."""
     passes: tuple[Pass, ...] = ()
     """Rewrites that bring a lowered graph into the form that the target's kernels want, in order."""
+    reference_passes: tuple[Pass, ...] = ()
+    """Rewrites of the quantised graph before the reference is taken."""
 
     has_lengths: bool = False
     """Whether sizes of a network may be arguments of its program."""

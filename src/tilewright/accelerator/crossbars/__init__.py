@@ -1,0 +1,1 @@
+"""Arrays of analogue cells that multiply where weights are stored (docs/crossbars.md)."""
