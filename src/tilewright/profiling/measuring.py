@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from tilewright.ir.types import Array
 from tilewright.planner.program.program import prefetches
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import Schedule
+from tilewright.profiling.charging import charged
 from tilewright.profiling.places import START, TRANSFER_WAIT, places
 from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile
 from tilewright.profiling.timeline import PREFETCH, CallInterval, JobInterval, Jobs, Timeline, timeline
@@ -20,6 +21,9 @@ from tilewright.run.soc import SocProgram
 from tilewright.sim.activity import Activity
 from tilewright.sim.energy import Energy, EnergyModel
 from tilewright.sim.watching.probes import Transfer
+
+COMPUTING = frozenset({"run", "gather", "finish"})
+"""Functions of layers in which cores compute, or give jobs to an accelerator."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,7 @@ def _profile(schedule: Schedule, network: str, cycles: int, found: Timeline, met
         _layer(schedule, number, times[number], found, calls[number], moved, waits[number], energies[number])
         for number in range(count)
     )
+    layers = _with_charges(layers, found)
     predicted = sum(layer.predicted for layer in layers)
     return Profile(
         network,
@@ -108,6 +113,16 @@ def _profile(schedule: Schedule, network: str, cycles: int, found: Timeline, met
         with_accelerators(meter.total(), schedule, cycles),
         least=placed.least.cycles,
     )
+
+
+def _with_charges(layers: Sequence[LayerProfile], found: Timeline) -> tuple[LayerProfile, ...]:
+    """What is in flight belongs to its own layer, not to the one that cores have begun meanwhile."""
+    if not found.jobs:
+        return tuple(layers)
+    computing = ((call.layer, call.time) for call in found.calls if call.kind in COMPUTING)
+    each = charged([layer.time for layer in layers], computing, found.jobs)
+    pairs = zip(layers, each, strict=True)
+    return tuple(replace(layer, charged=one.cycles, in_flight=one.elapsed) for layer, one in pairs)
 
 
 def _layer(

@@ -96,6 +96,10 @@ class LayerProfile:
     """Of the GPU that has computed it."""
     short_name: str = ""
     """As tables show it, if not the name itself."""
+    charged: int | None = None
+    """The cycles that belong to it, where layers were in flight together; otherwise all of its time."""
+    in_flight: int | None = None
+    """The cycles in which it was at work then, beside other layers too."""
 
     @property
     def shown(self) -> str:
@@ -104,7 +108,11 @@ class LayerProfile:
 
     @property
     def cycles(self) -> int:
-        return self.time.cycles
+        return self.time.cycles if self.charged is None else self.charged
+
+    @property
+    def elapsed(self) -> int:
+        return self.cycles if self.in_flight is None else self.in_flight
 
     @property
     def bandwidth_share(self) -> float:
@@ -131,7 +139,8 @@ class LayerProfile:
 
     @property
     def macs_per_cycle(self) -> float:
-        return self.macs / self.cycles if self.cycles else 0.0
+        """While it was at work."""
+        return self.macs / self.elapsed if self.elapsed else 0.0
 
     def as_dict(self, tiles: bool) -> dict[str, Any]:
         plain = (
@@ -144,6 +153,7 @@ class LayerProfile:
         found |= {} if self.instructions is None else {"instructions": self.instructions}
         found |= {"short_name": self.short_name} if self.short_name else {}
         found |= {"touched": self.touched} if self.touched else {}
+        found |= {} if self.elapsed == self.cycles else {"elapsed": self.elapsed}
         shares = {"bandwidth_share": self.bandwidth_share, "peak_share": self.peak_share}
         found |= {**shares, "peaks": asdict(self.peaks)} if self.peaks else {}
         return found | ({"tile": [_tile(tile) for tile in self.tiles]} if tiles else {})

@@ -67,7 +67,7 @@ def _layer(found: Mapping[str, Any]) -> LayerProfile:
         **{name: found[name] for name in plain}, time=time, stalls=found["stalls"], waiting=found["waiting"],
         core_time=found["core_time"], tiles=tuple(_tiles(found, time)), energy=_energy(found, time.cycles),
         short_name=found.get("short_name", ""), instructions=found.get("instructions"), touched=found.get("touched", 0),
-        peaks=Peaks(**found["peaks"]) if "peaks" in found else None,
+        peaks=Peaks(**found["peaks"]) if "peaks" in found else None, in_flight=found.get("elapsed"),
     )  # fmt: skip
 
 

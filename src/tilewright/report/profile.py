@@ -102,7 +102,7 @@ def _board_cells(profile: Profile, layer: LayerProfile) -> list[str | Text]:
 
 
 def _cells(profile: Profile, layer: LayerProfile) -> list[str | Text]:
-    core_time = max(layer.cycles * profile.cores, 1)
+    core_time = max(layer.time.cycles * profile.cores, 1)
     buffering = " DB" if layer.double else ""
     return [
         str(layer.number), name_text(layer.shown), layer.kernel, layer.mode, f"{len(layer.tiles)}{buffering}",
