@@ -78,7 +78,7 @@ TW_ALWAYS int32_t tw_within(int32_t value, int32_t low, int32_t high) {
 TW_ALWAYS int32_t tw_far(const tw_requant *r, const tw_factor *f, int32_t total) {
   const int32_t sum = tw_upper(total, f->mul) + f->addend;
   int32_t value = sum >> f->shift;
-  if (tw_lower(total, f->mul) == 0 && (sum & ((1 << f->shift) - 1)) == 0) {
+  if (__builtin_expect(tw_lower(total, f->mul) == 0, 0) && (sum & ((1 << f->shift) - 1)) == 0) {
     const int32_t own = value - r->zero_point;
     value -= r->rounding == TW_HALF_EVEN ? own & 1 : r->rounding == TW_HALF_AWAY && own <= 0;
   }
@@ -141,12 +141,12 @@ TW_ALWAYS void tw_requantise_row(tw_way way, const tw_requant *r, const tw_facto
     tw_requantise_by(TW_ONCE, r, f, total, y, count);
   } else if (TW_IS_TFLITE(r)) {
     tw_requantise_by(TW_TWICE, r, f, total, y, count);
-  } else if (way == TW_WORD) {
-    tw_requantise_by(TW_WORD, r, f, total, y, count);
   } else if (way == TW_FAR) {
     tw_requantise_by(TW_FAR, r, f, total, y, count);
-  } else {
+  } else if (way == TW_NEAR) {
     tw_requantise_by(TW_NEAR, r, f, total, y, count);
+  } else {
+    tw_requantise_by(TW_WORD, r, f, total, y, count);
   }
 }
 
