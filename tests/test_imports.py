@@ -23,7 +23,7 @@ fast = pytest.mark.fast
 ROOT = Path(tilewright.__file__).parent
 
 LAYERS = [
-    ["errors", "version"],
+    ["errors", "records", "version"],
     ["ir", "toolchain"],
     ["memory", "grammar", "sim"],
     ["ops", "requant", "tiling"],

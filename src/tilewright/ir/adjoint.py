@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tilewright.errors import Refusal
 from tilewright.ir.types import Shapes
 from tilewright.ir.value import Value
+from tilewright.records import dataclass
 
 Gradients = Mapping[str, Value]
 """The gradient by each operand, in its shape or in one that it was broadcast to; what is left out is zero."""

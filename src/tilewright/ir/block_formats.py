@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from tilewright.ir.types import Array, Shape
+from tilewright.records import dataclass
 
 SMALL, LARGE = 32, 256
 """Elements of a block."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from tilewright.ir.types import Shape
 from tilewright.ir.value import Value
+from tilewright.records import dataclass
 
 Labels = tuple[str, ...]
 

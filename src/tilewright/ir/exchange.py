@@ -8,7 +8,6 @@ they are read and spread out where they are written.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from tilewright.errors import Refusal
 from tilewright.ir.adjoint import Adjoint
@@ -16,6 +15,7 @@ from tilewright.ir.affine import Affine
 from tilewright.ir.contraction import Labels, Term, contracted
 from tilewright.ir.op import Op
 from tilewright.ir.value import Value
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 
 Value = TypeVar("Value")
 Sizes = Mapping[str, int]

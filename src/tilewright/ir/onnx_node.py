@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, field
+from dataclasses import MISSING, field
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.types import Array, Shape, TensorType
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

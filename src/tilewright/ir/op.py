@@ -10,7 +10,6 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, TypeAlias
 
@@ -21,6 +20,7 @@ from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.requant import roundings_of
 from tilewright.ir.rounding import ALL, Rounding, names
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
+from tilewright.records import dataclass
 
 Index = Mapping[str, tuple[Affine, ...]]
 """For each operand and result, one expression per axis."""

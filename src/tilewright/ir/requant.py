@@ -10,7 +10,6 @@ holds; `shift` is then 0, and what would be added is part of the total.
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from tilewright.errors import InternalError
 from tilewright.ir import tflite_rounding
 from tilewright.ir.rounding import PLAIN, SCALED, UP, Rounding
 from tilewright.ir.types import Array, limits
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

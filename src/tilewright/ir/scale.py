@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
+
+from tilewright.records import dataclass
 
 SCALED = ("int8", "uint8", "int16", "uint16")
 """Element types of integers that stand for real numbers."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Integral
 from typing import Any
@@ -17,6 +16,7 @@ from tilewright.ir.half_floats import infer
 from tilewright.ir.length import Symbol, pinned_length, resolved
 from tilewright.ir.op import Op
 from tilewright.ir.types import TensorType
+from tilewright.records import dataclass
 
 EDGE = 9
 """Sizes next to the least that are all tried."""

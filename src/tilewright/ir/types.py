@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.ir.length import Length
+from tilewright.records import dataclass
 
 Array = NDArray[Any]
 Shape = tuple[int, ...]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from tilewright.errors import instance
 from tilewright.ir.types import Array, Shape, TensorType
+from tilewright.records import dataclass
 
 
 class Maker(Protocol):

@@ -10,11 +10,11 @@ import bisect
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from tilewright.errors import CompileError, InternalError
 from tilewright.memory.lowering import improve
 from tilewright.memory.packing import Box, Packing, live_heights, packing
+from tilewright.records import dataclass
 
 SEARCH_WORK = 100_000_000
 """Work of the search for each second of the time limit; half a second goes into it."""

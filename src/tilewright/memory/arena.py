@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tilewright.memory.allocator import Buffer, Key, Problem, Solution, solve
 from tilewright.memory.validate import check_placement
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ import ctypes
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.errors import CompileError, InternalError
+from tilewright.records import dataclass
 
 PACKAGE = "ortools.sat.python"
 SOLVE = "SolveCpModelWithParameters"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from tilewright.records import dataclass
 
 WIDTH = 64
 """The most states that the beam search keeps after each number of tasks."""

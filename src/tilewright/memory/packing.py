@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tilewright.records import dataclass
 from tilewright.toolchain.compiler import find_compiler
 from tilewright.toolchain.shared_library import library_of
 

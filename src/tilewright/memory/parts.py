@@ -8,13 +8,13 @@ from __future__ import annotations
 import bisect
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from tilewright.errors import InternalError
 from tilewright.memory.allocator import ORDERS, Buffer, Key, Problem, Solution, lowest_gap, shown
 from tilewright.memory.arena import side_by_side
 from tilewright.memory.packing import Box
 from tilewright.memory.validate import check_placement
+from tilewright.records import dataclass
 
 TRIES = 400
 """Orders that are tried; the first one in which everything fits is taken."""

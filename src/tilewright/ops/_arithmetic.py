@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from tilewright.ir.types import TensorType, is_integer, limits
 from tilewright.ops._elementwise import NUMBERS, Binary, Elementwise
 from tilewright.ops.cast import Cast
 from tilewright.ops.identity import Identity
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

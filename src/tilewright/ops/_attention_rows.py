@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from tilewright.ir.affine import FIRST, Box, loops
 from tilewright.ir.op import Index, Limit, Op, Params
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ step by step: products with the state, gates and the next state.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -18,6 +17,7 @@ from tilewright.ir.op import Index
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._gate_functions import GateFunction
 from tilewright.ops._internal import Internal
+from tilewright.records import dataclass
 
 State = tuple[Array, ...]
 """Of all sequences of a batch: the output h, and what else a cell remembers."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from tilewright.ops.sign import Sign
 from tilewright.ops.softmax import Softmax
 from tilewright.ops.sqrt import Sqrt
 from tilewright.ops.where import Where
+from tilewright.records import dataclass
 
 DOMAIN = ("ai.onnx.ml",)
 ALMOST_ZERO = 1e-7

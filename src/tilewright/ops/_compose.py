@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from tilewright.ops.reshape import Reshape
 from tilewright.ops.slice import of_ranges
 from tilewright.ops.sub import Sub
 from tilewright.ops.transpose import Transpose
+from tilewright.records import dataclass
 
 MOST_ELEMENTS = 2**26
 """Of a constant that is made here: sizes come from an untrusted file."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +19,7 @@ from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
+from tilewright.records import dataclass
 
 MOST_UNROLLED = 12_000
 """Nodes that all loops of a model may become: four recurrent layers of 64 steps. Damaged files must end soon."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from tilewright.errors import Refusal
@@ -13,6 +12,7 @@ from tilewright.ops._compose import Compose
 from tilewright.ops._linear import bias_operand
 from tilewright.ops._windows import reach
 from tilewright.ops.pad import Pad
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

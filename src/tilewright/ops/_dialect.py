@@ -7,7 +7,7 @@ is 32 bits wide and wraps around.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field
+from dataclasses import MISSING, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +20,7 @@ from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, Shapes, TensorType, limits, narrowest
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.cast import Cast
+from tilewright.records import dataclass
 
 INTEGERS = frozenset({"int8", "uint8", "int16", "uint16", "int32"})
 """Element types whose values are all 32-bit integers."""

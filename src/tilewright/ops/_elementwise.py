@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from tilewright.ir.length import Length
 from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType, size_text
 from tilewright.ir.value import Value
+from tilewright.records import dataclass
 
 
 def broadcast(shapes: Sequence[Shape]) -> Shape:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import ClassVar
 
@@ -12,6 +12,7 @@ from tilewright.ir.affine import whole
 from tilewright.ir.op import Index
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
+from tilewright.records import dataclass
 from tilewright.sim.ethos_u.configurations import find_configuration
 from tilewright.sim.ethos_u.npu import EthosU as Machine
 from tilewright.sim.ethos_u.npu import Region

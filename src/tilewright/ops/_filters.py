@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from tilewright.errors import Refusal
@@ -21,6 +21,7 @@ from tilewright.ops._linear import (
     requantised,
     result_dtype,
 )
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from tilewright.ops._trees import Leaf, Split, Tree, grouped, tables
 from tilewright.ops.decisiontrees import DecisionTrees
 from tilewright.ops.max import Max
 from tilewright.ops.min import Min
+from tilewright.records import dataclass
 
 AGGREGATES = {"SUM": "sum", "AVERAGE": "sum", "MIN": "min", "MAX": "max"}
 ENTRIES = 4096

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 
 Function = Callable[[Array, float, float], Array]
 

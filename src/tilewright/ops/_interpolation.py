@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import axis_loops, loops, whole
 from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Shapes, TensorType
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tilewright.ir.op import Op
 from tilewright.ir.types import Shape
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

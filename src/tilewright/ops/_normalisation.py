@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.errors import Refusal
@@ -13,6 +12,7 @@ from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Shape, Shapes, TensorType
 from tilewright.ops.expand import Expand
 from tilewright.ops.reshape import Reshape
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

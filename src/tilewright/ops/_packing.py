@@ -11,12 +11,12 @@ import functools
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.types import Array, Shape
+from tilewright.records import dataclass
 
 BITS = "#"
 BYTE = 8

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.errors import Refusal
@@ -12,6 +11,7 @@ from tilewright.ir.affine import FIRST, Affine, axis_loops
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from tilewright.errors import Refusal
@@ -13,6 +13,7 @@ from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Shape, Shapes, TensorType
 from tilewright.ops._spatial import Padding, pad_spans, read_window
 from tilewright.ops._windows import Windowed, reach
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from tilewright.ir.types import Array, Shape, TensorType
 from tilewright.ops._cells import Cells
 from tilewright.ops._gate_tables import ENTRIES
 from tilewright.ops._scaling import Scaling
+from tilewright.records import dataclass
 
 DTYPES = {
     "X": "int32", "R": "int8", "Mx": "int32", "Mr": "int32", "sigmoid": "int16", "tanh": "int16", "B": "int32",

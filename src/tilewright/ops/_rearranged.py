@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -19,6 +19,7 @@ from tilewright.ops._internal import Internal
 from tilewright.ops._linear import NARROW
 from tilewright.ops._packing import pack_rows, pack_values, unpack_rows, unpack_values
 from tilewright.ops.conv import Conv
+from tilewright.records import dataclass
 
 
 class Rearranged(Op):

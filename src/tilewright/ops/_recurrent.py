@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -20,6 +19,7 @@ from tilewright.ops.matmul import MatMul
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.slice import of_ranges
 from tilewright.ops.transpose import Transpose
+from tilewright.records import dataclass
 
 DIRECTIONS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
 """Whether each direction runs from the end."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar
 
@@ -20,6 +19,7 @@ from tilewright.ir.value import Value
 from tilewright.ops._chosen_axes import chosen
 from tilewright.ops._compose import Compose
 from tilewright.ops._elementwise import FLOATS, NUMBERS
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 
 INWARD = "inward"
 """The rounding before opset 11, which does not name one: down, but up where the result is smaller."""

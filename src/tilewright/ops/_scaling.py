@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

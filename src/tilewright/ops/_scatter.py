@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.affine import whole
 from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
+from tilewright.records import dataclass
 
 REDUCTIONS: dict[str, Callable[[Array, Any, Array], None] | None] = {
     "none": None,

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 
 LEAF, LEAF_AND_MORE = -1, -2
 """Codes of a leaf's last weight, and of those before it."""

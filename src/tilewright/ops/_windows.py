@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from tilewright.ir.op import Op
 from tilewright.ir.types import Array, Shape, Shapes
 from tilewright.ops._loops import Axis
 from tilewright.ops._spatial import Padding, pad_spans, window_axis
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

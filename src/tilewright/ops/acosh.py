@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tilewright.ir.types import Array
 from tilewright.ir.value import Value
 from tilewright.ops._elementwise import FloatUnary
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.ir.onnx_node import OnnxNode
@@ -10,6 +9,7 @@ from tilewright.ops._compose import Compose
 from tilewright.ops._optimizer import DOMAIN, regularised, updated
 from tilewright.ops.div import Div
 from tilewright.ops.sqrt import Sqrt
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

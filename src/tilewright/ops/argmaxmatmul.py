@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
 from tilewright.ops._linear import check_bias, check_factors, check_requant, result_dtype
 from tilewright.ops.matmul import MatMul
+from tilewright.records import dataclass
 
 OF_WORDS = ("C", "mul", "add")
 """Operands with one value for each row of B."""

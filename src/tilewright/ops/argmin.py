@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tilewright.ir.types import Array
 from tilewright.ops._extreme import Extreme
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

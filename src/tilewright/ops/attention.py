@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar
 
@@ -10,6 +9,7 @@ from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Op
 from tilewright.ops._attention import attend, causal_bias, masked_bias, merge_heads, split_heads
 from tilewright.ops._compose import Compose
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from tilewright.ops._elementwise import FLOATS
 from tilewright.ops._pool import Pool, read_pool
 from tilewright.ops._pool_planes import has_planes, pooled_planes
 from tilewright.ops.globalaveragepool import GlobalAveragePool
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

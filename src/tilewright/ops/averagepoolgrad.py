@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from tilewright.ops._spatial import read_pads, read_strides
 from tilewright.ops._windows import reach
 from tilewright.ops.convinputgrad import ConvInputGrad
 from tilewright.ops.pad import Pad
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

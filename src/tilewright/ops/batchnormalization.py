@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from tilewright.ir.types import Array, Shape, Shapes, TensorType, type_of
 from tilewright.ir.value import Value
 from tilewright.ops._compose import Compose
 from tilewright.ops.reducemean import ReduceMean
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
@@ -10,6 +9,7 @@ from tilewright.ir.op import Emit, Op
 from tilewright.ops._compose import Compose
 from tilewright.ops.batchnormalization import BatchNormalization
 from tilewright.ops.reducesum import ReduceSum
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

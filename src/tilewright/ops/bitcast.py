@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from tilewright.ir.op import Op
 from tilewright.ir.types import BYTES, Array, TensorType
 from tilewright.ops._elementwise import Unary
 from tilewright.ops.cast import type_named
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._elementwise import INTEGERS, Binary
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

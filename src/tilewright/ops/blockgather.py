@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.errors import Refusal
@@ -11,6 +10,7 @@ from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops.blockmatmul import DOMAIN, check_format
 from tilewright.ops.gather import check_indices, inside
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from tilewright.ir.affine import axis_loops, loops, whole
 from tilewright.ir.block_formats import FORMATS, SMALL, Block
 from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
+from tilewright.records import dataclass
 
 DOMAIN = "tilewright"
 """Of operators that the readers of checkpoints write."""

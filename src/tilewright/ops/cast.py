@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +12,7 @@ from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Op
 from tilewright.ir.types import STORED, Array, TensorType, element, is_integer, limits
 from tilewright.ops._elementwise import Unary
+from tilewright.records import dataclass
 
 ONNX_TYPES = {
     1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 9: "bool", 12: "uint32",

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -16,6 +15,7 @@ from tilewright.ops._elementwise import NUMBERS, Unary
 from tilewright.ops.identity import Identity
 from tilewright.ops.max import Max
 from tilewright.ops.min import Min
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

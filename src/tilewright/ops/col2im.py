@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -16,6 +15,7 @@ from tilewright.ops._spatial import read_pads, read_strides
 from tilewright.ops._windows import reach
 from tilewright.ops.cast import Cast
 from tilewright.ops.convtranspose import ConvTranspose
+from tilewright.records import dataclass
 
 SHORT = ("int8", "uint8", "int16", "uint16")
 """Integers that are summed as floats: sums wrap around, as those of ONNX do."""

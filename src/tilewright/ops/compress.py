@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from tilewright.ir.op import Emit, Op
 from tilewright.ops._compaction import chosen_positions, zeros_behind
 from tilewright.ops._compose import Compose
 from tilewright.ops.gather import Gather
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import ClassVar
 
@@ -17,6 +16,7 @@ from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._arithmetic import in_one_type
 from tilewright.ops._elementwise import same_types
 from tilewright.ops.identity import Identity
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from tilewright.ops._filters import Filters, kernel_of
 from tilewright.ops._linear import centred
 from tilewright.ops._spatial import read_window
 from tilewright.ops._windows import Windowed, reach
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

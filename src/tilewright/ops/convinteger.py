@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from tilewright.ir.onnx_node import OnnxNode
@@ -9,6 +9,7 @@ from tilewright.ir.op import Emit, Op
 from tilewright.ops._compose import Compose
 from tilewright.ops._zero_points import without_zero
 from tilewright.ops.conv import Conv
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from tilewright.ops._linear import centred
 from tilewright.ops._spatial import read_pads, read_strides
 from tilewright.ops._windows import reach
 from tilewright.ops.conv import Conv
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._gradients import require_floats
 from tilewright.ops._windows import Windowed
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

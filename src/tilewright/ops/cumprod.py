@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -9,6 +8,7 @@ from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.types import Array
 from tilewright.ir.value import Value
 from tilewright.ops.cumsum import CumSum
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._chosen_axes import chosen
 from tilewright.ops._compose import Compose
 from tilewright.ops._elementwise import NUMBERS
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

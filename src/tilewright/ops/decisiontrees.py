@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from tilewright.ir.op import Index
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
 from tilewright.ops._trees import FEATURE_SHIFT, LEAF_AND_MORE, NAN_OTHERWISE, UNEQUAL
+from tilewright.records import dataclass
 
 COMBINING = ("sum", "min", "max")
 

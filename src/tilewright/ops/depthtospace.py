@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Op
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.transpose import Transpose
+from tilewright.records import dataclass
 
 ORDERS = {"DCR": (0, 3, 4, 1, 5, 2), "CRD": (0, 1, 4, 2, 5, 3)}
 """Where the axes n, block row, block column, channel (CRD: n, channel, block row, block column), row, column go."""

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from tilewright.ops._blocks import dequantised_blocks, is_blocked
 from tilewright.ops._per_axis import PerAxis, constant_axis
 from tilewright.ops.cast import type_named
 from tilewright.ops.quantizelinear import DTYPES, refuse_blocks, zeros_like_scale
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

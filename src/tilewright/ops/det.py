@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from tilewright.ops.div import Div
 from tilewright.ops.equal import Equal
 from tilewright.ops.reducesum import ReduceSum
 from tilewright.ops.where import Where
+from tilewright.records import dataclass
 
 LARGEST = 16
 """Rows of matrices that are written out; each is a step of about 15 operations."""

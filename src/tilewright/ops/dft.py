@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.errors import Refusal
@@ -10,6 +9,7 @@ from tilewright.ir.op import Emit, Op
 from tilewright.ops._chosen_axes import chosen
 from tilewright.ops._compose import Compose
 from tilewright.ops._fourier import transformed
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

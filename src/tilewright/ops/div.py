@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,6 +9,7 @@ from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array
 from tilewright.ops._arithmetic import Arithmetic
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -23,6 +23,7 @@ from tilewright.ops.reducemax import ReduceMax
 from tilewright.ops.reducemin import ReduceMin
 from tilewright.ops.round import Round
 from tilewright.ops.sub import Sub
+from tilewright.records import dataclass
 
 WEIGHTS = {1: ("W", 8, 9), 2: ("R", 10, 11)}
 """Position -> name, and the positions of scale and zero point."""

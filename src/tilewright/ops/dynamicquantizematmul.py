@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.ir.onnx_node import OnnxNode
@@ -17,6 +16,7 @@ from tilewright.ops.reducemax import ReduceMax
 from tilewright.ops.reducemin import ReduceMin
 from tilewright.ops.round import Round
 from tilewright.ops.sub import Sub
+from tilewright.records import dataclass
 
 STEPS = 255.0
 """Of the range that A is quantised in."""

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from string import ascii_letters
 from typing import ClassVar
 
@@ -12,6 +11,7 @@ from tilewright.ir.op import Emit, Op
 from tilewright.ir.types import Shape
 from tilewright.ops._compose import Compose
 from tilewright.ops.reducesum import ReduceSum
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +12,7 @@ from tilewright.ops._compose import Compose
 from tilewright.ops.gather import Gather
 from tilewright.ops.layernormalization import LayerNormalization
 from tilewright.ops.reducesum import ReduceSum
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from tilewright.ir.types import Array
 from tilewright.ir.value import Value
 from tilewright.ops._elementwise import FloatUnary
+from tilewright.records import dataclass
 
 erf = np.vectorize(math.erf, otypes=[np.float64])
 """The error function of each element; numpy has none."""

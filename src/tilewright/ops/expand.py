@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from tilewright.ops._elementwise import broadcast, broadcast_index
 from tilewright.ops._loops import broadcast_strides
 from tilewright.ops._movement import StridedCopy
 from tilewright.ops.reshape import Reshape
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

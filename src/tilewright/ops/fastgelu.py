@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Op
 from tilewright.ops.add import Add
 from tilewright.ops.gelu import Gelu
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Op
 from tilewright.ir.types import Shape
 from tilewright.ops.reshape import Reshape
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

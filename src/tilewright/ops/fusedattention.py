@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,6 +9,7 @@ from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.types import Array, TensorType
 from tilewright.ir.value import Value
 from tilewright.ops._attention_rows import AttentionRows, heads_first, tokens_first
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from tilewright.errors import Refusal
@@ -15,6 +15,7 @@ from tilewright.ops.leakyrelu import LeakyRelu
 from tilewright.ops.relu import Relu
 from tilewright.ops.sigmoid import Sigmoid
 from tilewright.ops.tanh import Tanh
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType, limits
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.slice import of_ranges
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._loops import MAX_RANK
 from tilewright.ops.gather import check_indices, inside, with_narrow_indices
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,6 +9,7 @@ from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._elementwise import FloatUnary
 from tilewright.ops.erf import erf
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

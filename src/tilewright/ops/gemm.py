@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from tilewright.ops._linear import bias_operand
 from tilewright.ops.add import Add
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.mul import Mul
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,6 +9,7 @@ from tilewright.ir.exchange import exchanged
 from tilewright.ir.types import Array, Shapes
 from tilewright.ops._elementwise import FLOATS
 from tilewright.ops._global_pool import GlobalPool, spatial_axes
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

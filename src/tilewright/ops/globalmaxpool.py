@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.types import Array
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops._global_pool import GlobalPool, spatial_axes
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.ir.types import Array
 from tilewright.ops._elementwise import Comparison
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from tilewright.ir.affine import loops, whole
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
+from tilewright.records import dataclass
 
 MODES = ("nearest", "linear", "cubic")
 PADDINGS = ("zeros", "border", "reflection")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops.expand import Expand
 from tilewright.ops.reshape import Reshape
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

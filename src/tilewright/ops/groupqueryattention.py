@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
@@ -16,6 +15,7 @@ from tilewright.ops.less import Less
 from tilewright.ops.lessorequal import LessOrEqual
 from tilewright.ops.scatternd import ScatterND
 from tilewright.ops.where import Where
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.ir.onnx_node import OnnxNode
@@ -10,6 +9,7 @@ from tilewright.ops._cells import Cells
 from tilewright.ops._gate_functions import GateFunction
 from tilewright.ops._recurrent import Positions, Recurrent, RecurrentImport
 from tilewright.ops.grucells import GRUCells
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -10,6 +9,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.types import Array, Shape, TensorType
 from tilewright.ops._cells import Cells, State
 from tilewright.ops._gate_functions import SIGMOID, TANH, GateFunction
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

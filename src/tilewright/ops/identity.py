@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.ir.adjoint import Adjoint, Gradients
@@ -9,6 +8,7 @@ from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array
 from tilewright.ops._elementwise import Unary
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -10,6 +9,7 @@ from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit
 from tilewright.ir.types import Array
 from tilewright.ops._dialect import IntegerRows, as_int32, check_levels, divide, int32, per_column, root, shift_of
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from tilewright.ops._compose import Compose
 from tilewright.ops.equal import Equal
 from tilewright.ops.isnan import IsNaN
 from tilewright.ops.where import Where
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +10,7 @@ from tilewright.ir.op import Emit
 from tilewright.ir.types import Array
 from tilewright.ops._dialect import INTEGERS, as_int32, check_levels, int32, shift_of, whole_number
 from tilewright.ops._elementwise import Elementwise
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

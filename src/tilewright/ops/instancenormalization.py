@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Op
 from tilewright.ops.groupnormalization import GroupNormalization
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from tilewright.ir.types import Array
 from tilewright.ops._elementwise import Unary
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

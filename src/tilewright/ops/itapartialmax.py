@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,6 +9,7 @@ from tilewright.ir.op import Emit
 from tilewright.ir.types import Array
 from tilewright.ops._dialect import IntegerSoftmax, as_int32, whole_number
 from tilewright.ops.itamax import halvings
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

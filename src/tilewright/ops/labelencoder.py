@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +18,7 @@ from tilewright.ops.concat import Concat
 from tilewright.ops.equal import Equal
 from tilewright.ops.gather import Gather
 from tilewright.ops.isnan import IsNaN
+from tilewright.records import dataclass
 
 KINDS = {"int64s": np.int64, "floats": np.float32, "strings": np.int64}
 DEFAULTS: dict[str, Any] = {"int64s": -1, "floats": -0.0, "strings": "_Unused"}

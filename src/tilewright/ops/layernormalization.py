@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -10,6 +9,7 @@ from tilewright.ir.affine import FIRST
 from tilewright.ir.op import Index
 from tilewright.ir.types import Array, Shapes
 from tilewright.ops._normalisation import RowNormalisation
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

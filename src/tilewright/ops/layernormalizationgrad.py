@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
@@ -11,6 +10,7 @@ from tilewright.ops._compose import Compose
 from tilewright.ops.layernormalization import LayerNormalization
 from tilewright.ops.reducemean import ReduceMean
 from tilewright.ops.reducesum import ReduceSum
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,6 +8,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ir.value import Value
 from tilewright.ops.fusedattention import FusedAttention
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.errors import Refusal
@@ -11,6 +10,7 @@ from tilewright.ops._classifier import DOMAIN, Labels, refuse_ambiguous, rows_of
 from tilewright.ops._compose import Compose
 from tilewright.ops.linearregressor import weighted_sums
 from tilewright.ops.neg import Neg
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +10,7 @@ from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Op
 from tilewright.ops._classifier import DOMAIN, rows_of_floats, transformed
 from tilewright.ops._compose import Compose
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

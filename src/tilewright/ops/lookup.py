@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -10,6 +9,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.affine import Affine, whole
 from tilewright.ir.types import Array, Shape, TensorType, limits
 from tilewright.ops._per_axis import PerAxis
+from tilewright.records import dataclass
 
 ENTRIES = 256
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from tilewright.ops.div import Div
 from tilewright.ops.max import Max
 from tilewright.ops.reducel1 import ReduceL1
 from tilewright.ops.reducel2 import ReduceL2
+from tilewright.records import dataclass
 
 NORMS = {1: ReduceL1, 2: ReduceL2}
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
@@ -13,6 +13,7 @@ from tilewright.ops.abs import Abs
 from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.pow import Pow
 from tilewright.ops.sqrt import Sqrt
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

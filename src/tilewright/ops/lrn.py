@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from tilewright.ir.affine import axis_loops
 from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ir.value import Value
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

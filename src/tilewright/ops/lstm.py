@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.ir.onnx_node import OnnxNode
@@ -10,6 +9,7 @@ from tilewright.ops._cells import Cells
 from tilewright.ops._gate_functions import GateFunction
 from tilewright.ops._recurrent import Recurrent, RecurrentImport
 from tilewright.ops.lstmcells import LSTMCells
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -26,6 +26,7 @@ from tilewright.ops._linear import (
     result_dtype,
 )
 from tilewright.ops._loops import Axis, permuted, unpermuted
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Op
 from tilewright.ops._zero_points import without_zero
 from tilewright.ops.matmul import MatMul
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +12,7 @@ from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops.add import Add
+from tilewright.records import dataclass
 
 WIDTHS = (2, 4, 8)
 """Bits of a weight; whole numbers of them fill a byte."""

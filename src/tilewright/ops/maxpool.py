@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from tilewright.ops._pool_indices import positions_of_maxima
 from tilewright.ops._pool_planes import has_planes, pooled_planes
 from tilewright.ops._reduction import lowest
 from tilewright.ops.globalmaxpool import GlobalMaxPool
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -16,6 +15,7 @@ from tilewright.ops._gradients import declared, require_floats
 from tilewright.ops._pool import read_pool
 from tilewright.ops._windows import Windowed
 from tilewright.ops.scatterelements import ScatterElements
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

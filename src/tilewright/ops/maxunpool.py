@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from tilewright.ops._compose import Compose, refuse_large
 from tilewright.ops._spatial import read_pads, read_strides
 from tilewright.ops.pad import Pad
 from tilewright.ops.scatterelements import ScatterElements
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from tilewright.ir.op import Emit, Op
 from tilewright.ops._arithmetic import chain
 from tilewright.ops.add import Add
 from tilewright.ops.div import Div
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,6 +8,7 @@ from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Op
 from tilewright.ops.layernormalization import LayerNormalization
 from tilewright.ops.transpose import Transpose
+from tilewright.records import dataclass
 
 EPSILON = 1e-18
 """ONNX adds 1e-9 to the deviation; added to the variance, its square does the same where it matters."""

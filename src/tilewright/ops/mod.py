@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -8,6 +7,7 @@ import numpy as np
 from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.types import Array
 from tilewright.ops._elementwise import NUMBERS, Binary
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

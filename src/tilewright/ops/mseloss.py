@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
@@ -10,6 +9,7 @@ from tilewright.ops._compose import Compose
 from tilewright.ops._gradients import declared
 from tilewright.ops.reducemean import ReduceMean
 from tilewright.ops.reducesum import ReduceSum
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.ir.adjoint import Adjoint, Gradients
@@ -10,6 +9,7 @@ from tilewright.ir.op import Emit
 from tilewright.ir.types import Array
 from tilewright.ops._arithmetic import widened
 from tilewright.ops._elementwise import NUMBERS, Unary
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

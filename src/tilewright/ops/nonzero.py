@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from tilewright.ir.op import Emit, Op
 from tilewright.ops._compaction import chosen_positions
 from tilewright.ops._compose import Compose
 from tilewright.ops.gather import Gather
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.errors import Refusal
@@ -16,6 +15,7 @@ from tilewright.ops.reducel1 import ReduceL1
 from tilewright.ops.reducel2 import ReduceL2
 from tilewright.ops.reducemax import ReduceMax
 from tilewright.ops.where import Where
+from tilewright.records import dataclass
 
 NORMS = {"L1": ReduceL1, "L2": ReduceL2, "MAX": ReduceMax}
 

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.ir.types import Array
 from tilewright.ops._elementwise import BOOLS, Unary
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

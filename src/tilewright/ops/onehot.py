@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +12,7 @@ from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops.cast import Cast
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

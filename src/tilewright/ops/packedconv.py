@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from tilewright.errors import Refusal
@@ -13,6 +13,7 @@ from tilewright.ops._linear import NARROW
 from tilewright.ops._packed import WIDTHS, few_bits, row_bytes
 from tilewright.ops._rearranged import RearrangedConv
 from tilewright.ops.conv import Conv
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.errors import Refusal
@@ -14,6 +13,7 @@ from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._internal import Internal
 from tilewright.ops._linear import NARROW, check_bias, check_requant, requantised, result_dtype
 from tilewright.ops._packed import WIDTHS, few_bits, row_bytes
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from tilewright.ops._spatial import Padding, pad_spans
 from tilewright.ops.gather import Gather
 from tilewright.ops.identity import Identity
 from tilewright.ops.slice import of_ranges
+from tilewright.records import dataclass
 
 MODES = ("constant", "reflect", "edge", "wrap")
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar
 
@@ -12,6 +11,7 @@ from tilewright.ir.affine import loops, whole
 from tilewright.ir.op import Index
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
+from tilewright.records import dataclass
 
 NEVER_SURE = 1e-7
 """Probabilities of a pair keep this distance from 0 and 1."""

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +12,7 @@ from tilewright.ir.types import Array, TensorType
 from tilewright.ops._elementwise import NUMBERS, Binary, Elementwise
 from tilewright.ops.cast import saturated
 from tilewright.ops.mul import Mul
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

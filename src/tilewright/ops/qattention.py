@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.ir.onnx_node import OnnxNode
@@ -10,6 +9,7 @@ from tilewright.ops._compose import Compose
 from tilewright.ops._zero_points import without_zero
 from tilewright.ops.attention import self_attention
 from tilewright.ops.matmul import MatMul
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

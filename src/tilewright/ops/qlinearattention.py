@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from tilewright.ops._attention_rows import AttentionRows, heads_first, tokens_fi
 from tilewright.ops._linear import centred
 from tilewright.ops._scaling import UNCHANGED, Scaling
 from tilewright.ops.qlinearmaskedsoftmax import QLinearMaskedSoftmax
+from tilewright.records import dataclass
 
 BYTES = frozenset({"int8", "uint8"})
 NARROW = BYTES | {"int16"}

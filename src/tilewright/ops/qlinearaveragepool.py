@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from tilewright.ir.rounding import EVEN_OR_AWAY, Rounding
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._pool import Pool, read_pool
 from tilewright.ops._qlinear import check_mean, expand_unary, mean, refuse_channels_last
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Op
 from tilewright.ops._qlinear import dequantise, dequantise_bias, float_node, quantise, refuse_channels_last
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

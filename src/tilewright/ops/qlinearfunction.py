@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +12,7 @@ from tilewright.ir.requant import NO_CHANGE, Requant, shift_right
 from tilewright.ir.rounding import PLAIN, Rounding
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._internal import Internal
+from tilewright.records import dataclass
 
 X_BITS = 16
 

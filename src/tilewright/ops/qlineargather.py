@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from tilewright.ir.rounding import PLAIN, Rounding
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
 from tilewright.ops.gather import check_indices, inside
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

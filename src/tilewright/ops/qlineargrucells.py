@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from tilewright.ir.types import Array
 from tilewright.ops._gate_tables import GATE_BITS, looked_up, saturated
 from tilewright.ops._quantised_cells import QuantisedCells
 from tilewright.ops._scaling import Scaling
+from tilewright.records import dataclass
 
 OUT = Scaling(2**29, 0, full_range(37, "int8"))
 """Outputs that stand for 128 times themselves, made of the state."""

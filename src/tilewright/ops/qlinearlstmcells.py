@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +12,7 @@ from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._gate_tables import GATE_BITS, SUM_BITS, looked_up, saturated
 from tilewright.ops._quantised_cells import QuantisedCells
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -16,6 +15,7 @@ from tilewright.ops._elementwise import broadcast, broadcast_index
 from tilewright.ops._internal import Internal
 from tilewright.ops.lookup import ENTRIES
 from tilewright.ops.qlinearsoftmax import NUMERATOR_BITS
+from tilewright.records import dataclass
 
 FINE_BITS = 15
 """One is 2**FINE_BITS in the fine table."""

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from tilewright.ir.types import Array, TensorType
 from tilewright.ops._elementwise import Elementwise
 from tilewright.ops._qlinear import expand_binary, reach
 from tilewright.ops.mul import Mul
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

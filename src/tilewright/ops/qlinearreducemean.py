@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +12,7 @@ from tilewright.ir.rounding import EVEN_OR_AWAY, Rounding
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._qlinear import check_mean, expand_unary, mean
 from tilewright.ops._reduction import Reduction
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

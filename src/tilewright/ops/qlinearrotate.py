@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +14,7 @@ from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._elementwise import broadcast, broadcast_index
 from tilewright.ops._internal import Internal
 from tilewright.ops._qlinear import reach
+from tilewright.records import dataclass
 
 MOST_BITS = 62
 """Of two products of an element with a 16-bit number, times mul."""

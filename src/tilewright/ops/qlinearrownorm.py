@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -17,6 +16,7 @@ from tilewright.ops._dialect import root
 from tilewright.ops._elementwise import broadcast_index
 from tilewright.ops._internal import Internal
 from tilewright.ops._qlinear import reach
+from tilewright.records import dataclass
 
 UNIT_BITS = 20
 """Fraction bits of a normalised element; above them there is room for the root of 2**22 elements."""

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from tilewright.ir.rounding import PLAIN, Rounding
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._qlinear import expand_unary
 from tilewright.ops.lookup import ENTRIES
+from tilewright.records import dataclass
 
 EXP_BITS = 24
 """exp(0) is 2**EXP_BITS in the table."""

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from tilewright.ir.op import Index
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
 from tilewright.ops.qlinearfunction import LOWEST, X_BITS
+from tilewright.records import dataclass
 
 TABLES = tuple((2**size,) for size in range(1, X_BITS + 1))
 """The shapes that a table may have."""

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from tilewright.ir.op import Op
 from tilewright.ir.types import Array
 from tilewright.ops._dialect import narrowest_dtype, number, whole_number
 from tilewright.ops._elementwise import Unary
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

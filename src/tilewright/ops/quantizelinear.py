@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +12,7 @@ from tilewright.ir.types import Array, TensorType, limits
 from tilewright.ops._blocks import is_blocked, quantised_blocks
 from tilewright.ops._per_axis import PerAxis, constant_axis
 from tilewright.ops.cast import ONNX_TYPES
+from tilewright.records import dataclass
 
 DTYPES = frozenset({"int8", "uint8", "int16", "uint16"})
 

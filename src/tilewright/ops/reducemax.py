@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -9,6 +8,7 @@ from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.types import Array, Shapes
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops._reduction import Reduction, lowest
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +12,7 @@ from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._elementwise import NUMBERS
 from tilewright.ops._reduction import Sum
+from tilewright.records import dataclass
 
 TOWARD_ZERO, SHIFT, HALF_AWAY = range(3)
 """How an integer mean is rounded; the same numbers as in reducemean.c."""

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tilewright.ir.adjoint import Adjoint, Gradients
@@ -9,6 +8,7 @@ from tilewright.ir.exchange import exchanged
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.types import Array, Shapes
 from tilewright.ops._reduction import Sum
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from tilewright.ir.types import Array
 from tilewright.ops._elementwise import FLOATS, Binary
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +12,7 @@ from tilewright.ir.types import Array
 from tilewright.ops._dialect import INTEGERS, as_int32, requant_of, whole_number
 from tilewright.ops._elementwise import Elementwise
 from tilewright.ops._scaling import UNCHANGED, Scaling
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Op
 from tilewright.ops.gemm import Gemm
 from tilewright.ops.requantshift import expand_requantised
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Op
 from tilewright.ops._dialect import as_int32
 from tilewright.ops.igelu import iGELU
 from tilewright.ops.requantshift import emit_requant
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

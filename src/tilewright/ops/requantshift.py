@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from tilewright.ir.op import Emit, Index, Op
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._dialect import as_int32, check_integers, int32_constant, requant_of
+from tilewright.records import dataclass
 
 PLAIN = full_range(0, "int8")
 

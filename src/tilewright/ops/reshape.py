@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.errors import Refusal
@@ -11,6 +10,7 @@ from tilewright.ir.affine import whole
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

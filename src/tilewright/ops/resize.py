@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from tilewright.ops._resampling import INWARD, Resampling
 from tilewright.ops.cast import Cast
 from tilewright.ops.gather import Gather
 from tilewright.ops.identity import Identity
+from tilewright.records import dataclass
 
 SHORT = ("int8", "uint8", "int16", "uint16")
 """Integers that float32 holds with eight bits to spare: what lies between two of them cannot leave their type."""

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.types import Array
 from tilewright.ops._normalisation import RowNormalisation
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

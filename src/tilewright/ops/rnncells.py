@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -8,6 +7,7 @@ import numpy as np
 from tilewright.ir.types import Array
 from tilewright.ops._cells import Cells, State
 from tilewright.ops._gate_functions import TANH, GateFunction
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +12,7 @@ from tilewright.ir.op import Emit, Op
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._scatter import Scattering, check_linear, check_reduction
 from tilewright.ops.gather import check_indices, inside, with_narrow_indices
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

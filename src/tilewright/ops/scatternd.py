@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.errors import Refusal
@@ -13,6 +12,7 @@ from tilewright.ir.types import Array, TensorType
 from tilewright.ops._loops import MAX_RANK
 from tilewright.ops._scatter import Scattering, check_linear, check_reduction
 from tilewright.ops.gather import check_indices, inside, with_narrow_indices
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

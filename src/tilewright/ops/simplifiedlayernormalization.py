@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.errors import Refusal
@@ -9,6 +8,7 @@ from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Op
 from tilewright.ops._normalisation import fitted
 from tilewright.ops.rmsnormalization import RMSNormalization
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

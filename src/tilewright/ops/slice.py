@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from tilewright.errors import Refusal
 from tilewright.ir.adjoint import Adjoint, Gradients
@@ -13,6 +12,7 @@ from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._loops import row_major
 from tilewright.ops._movement import StridedCopy
 from tilewright.ops.identity import Identity
+from tilewright.records import dataclass
 
 NO_END = (2**31 - 1, 2**63 - 1)
 """What stands for the end of an axis of unknown size in forward slices."""

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ops._softmax import SoftmaxLike
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

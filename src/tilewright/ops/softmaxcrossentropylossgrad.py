@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from tilewright.ops.max import Max
 from tilewright.ops.mseloss import reduction_of
 from tilewright.ops.reducesum import ReduceSum
 from tilewright.ops.where import Where
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

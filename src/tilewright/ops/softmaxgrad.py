@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Op
 from tilewright.ops._compose import Compose
 from tilewright.ops.reducesum import ReduceSum
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

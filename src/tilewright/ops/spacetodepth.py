@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
@@ -9,6 +8,7 @@ from tilewright.ir.op import Emit, Op
 from tilewright.ops.depthtospace import image_shape
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.transpose import Transpose
+from tilewright.records import dataclass
 
 ORDERS = {"DCR": (0, 3, 5, 1, 2, 4), "CRD": (0, 1, 3, 5, 2, 4)}
 """Where the axes n, channel, row, block row, column, block column go."""

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.types import Array
 from tilewright.ops._arithmetic import Arithmetic
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar
 
@@ -22,6 +21,7 @@ from tilewright.ops.or_ import Or
 from tilewright.ops.pairedprobabilities import PairedProbabilities
 from tilewright.ops.reducemax import ReduceMax
 from tilewright.ops.sigmoid import Sigmoid
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from tilewright.ops._compose import Compose
 from tilewright.ops._support_vectors import compared, vectors
 from tilewright.ops.greater import Greater
 from tilewright.ops.where import Where
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from tilewright.ir.tflite_fixed_point import inverse_square_root
 from tilewright.ir.tflite_rounding import scaled
 from tilewright.ir.types import Array, Shapes, TensorType, limits
 from tilewright.ops._internal import Internal
+from tilewright.records import dataclass
 
 RESULT_BITS = 7
 """A row of length 1 has 2**RESULT_BITS steps."""

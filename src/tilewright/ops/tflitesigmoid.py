@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +10,7 @@ from tilewright.ir.affine import axis_loops, whole
 from tilewright.ir.op import Index
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
+from tilewright.records import dataclass
 
 ENTRIES = 256
 MOST_MUL = (1 << 15) - 1

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +12,7 @@ from tilewright.ir.tflite_rounding import divided_by_power, high_product
 from tilewright.ir.types import BYTES, Array, Shapes, TensorType, limits
 from tilewright.ops._internal import Internal
 from tilewright.ops.lookup import ENTRIES
+from tilewright.records import dataclass
 
 SUM_BITS = 12
 """Exponentials have 31 fractional bits, their sum so many less."""

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +12,7 @@ from tilewright.ir.rounding import Rounding
 from tilewright.ir.tflite_rounding import scaled
 from tilewright.ir.types import Array, Shapes, TensorType, limits
 from tilewright.ops._internal import Internal
+from tilewright.records import dataclass
 
 ENTRIES = 513
 """Values for every 128th of 2**16 positions, and one more behind the last."""

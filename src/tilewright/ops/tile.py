@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tilewright.errors import Refusal
 from tilewright.ir.onnx_node import OnnxNode
@@ -9,6 +8,7 @@ from tilewright.ir.op import Emit, Op
 from tilewright.ops.expand import Expand
 from tilewright.ops.identity import Identity
 from tilewright.ops.reshape import Reshape
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._loops import row_major
 from tilewright.ops._movement import StridedCopy
 from tilewright.ops.reshape import Reshape
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.errors import Refusal
@@ -10,6 +9,7 @@ from tilewright.ir.op import Emit, Op
 from tilewright.ops._classifier import DOMAIN, rows_of_floats, transformed
 from tilewright.ops._compose import Compose
 from tilewright.ops._forest import numbered_trees, reached
+from tilewright.records import dataclass
 
 AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")

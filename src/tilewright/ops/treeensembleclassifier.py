@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.errors import Refusal
@@ -12,6 +11,7 @@ from tilewright.ops._compose import Compose
 from tilewright.ops._forest import Forest, listed_trees, reached, with_base
 from tilewright.ops.greater import Greater
 from tilewright.ops.neg import Neg
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.ir.onnx_node import OnnxNode
@@ -9,6 +8,7 @@ from tilewright.ir.op import Emit, Op
 from tilewright.ops._classifier import DOMAIN, numbers, rows_of_floats, transformed
 from tilewright.ops._compose import Compose
 from tilewright.ops._forest import listed_trees, reached, with_base
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

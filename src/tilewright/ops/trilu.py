@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from tilewright.ops._compose import Compose
 from tilewright.ops.greaterorequal import GreaterOrEqual
 from tilewright.ops.lessorequal import LessOrEqual
 from tilewright.ops.where import Where
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

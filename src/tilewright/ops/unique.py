@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -17,6 +16,7 @@ from tilewright.ops.gather import Gather
 from tilewright.ops.not_ import Not
 from tilewright.ops.scatterelements import ScatterElements
 from tilewright.ops.topk import TopK
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +12,7 @@ from tilewright.ir.op import Emit
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._arithmetic import in_one_type
 from tilewright.ops._elementwise import Elementwise, same_types
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -10,6 +9,7 @@ from tilewright.ir.affine import axis_loops, whole
 from tilewright.ir.op import Index
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tilewright.records import dataclass
 
 ARENA, CONSTANT, INPUT, OUTPUT = "arena", "constant", "input", "output"
 """Whose bytes they are: a memory's arena, the network's constants, or the caller's."""

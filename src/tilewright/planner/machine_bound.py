@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.graph import Graph, Node
+from tilewright.records import dataclass
 from tilewright.target.memory import Link
 from tilewright.target.target import Engine
 from tilewright.tiling.inside import inside_share, macs_inside

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilewright.ir.digest import digest
 from tilewright.ir.graph import Graph, Node
@@ -16,6 +16,7 @@ from tilewright.planner.check.states import check_allocation
 from tilewright.planner.schedule.lower_arena import lower_arena
 from tilewright.planner.schedule.planned_flow import KERNEL, Planned, Plans
 from tilewright.planner.schedule.schedule import Schedule
+from tilewright.records import dataclass
 from tilewright.target.core_or_accelerator import fastest_first
 from tilewright.target.mapping import Mapped, as_chosen, map_nodes
 from tilewright.target.target import Target

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tilewright.records import dataclass
 
 BY_NOBODY, BY_PORTS, BY_REQUESTS, BY_ALL_CORES = "", "ports", "requests", "all cores"
 """Who starts transfers: nobody, where all is in reach; one core that computes nothing, and each other core by a port of

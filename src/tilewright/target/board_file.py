@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from tilewright.errors import CompileError, raise_all
+from tilewright.records import dataclass
 from tilewright.target.memory import ARENA, CODE, CONSTANTS, STACK, USES
 from tilewright.target.toml_file import read_toml
 

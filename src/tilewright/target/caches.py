@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from tilewright.records import dataclass
 from tilewright.target.processors import ARM, NATIVE, PROCESSORS, vectors_of
 
 KIB, MIB = 1024, 1024 * 1024

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from tilewright.ir.op import Op
 from tilewright.ir.types import BYTES
+from tilewright.records import dataclass
 from tilewright.target.costs import Coefficients, Costs
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
 from tilewright.tiling.tiles import Cut, TileGrid

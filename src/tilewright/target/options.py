@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 
 if TYPE_CHECKING:
     from tilewright.target.target import Target

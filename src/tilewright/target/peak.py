@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from tilewright.ir.op import Op
 from tilewright.ir.types import BYTES, TensorType
+from tilewright.records import dataclass
 
 FLOAT = "float32"
 

@@ -7,12 +7,12 @@ import os
 import platform
 import sys
 import warnings
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from pathlib import Path
 
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 
 NATIVE = "native"
 """Whatever this machine has."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from tilewright.errors import InternalError
 from tilewright.ir.op import Param
+from tilewright.records import dataclass
 
 SIZES = {"int8_t": 1, "uint8_t": 1, "int16_t": 2, "uint16_t": 2, "int32_t": 4, "uint32_t": 4, "float": 4, "int": 4,
          "int64_t": 8, "uint64_t": 8}  # fmt: skip

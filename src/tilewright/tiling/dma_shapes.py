@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from tilewright.ir.op import Limit
 from tilewright.ir.types import BYTES
+from tilewright.records import dataclass
 from tilewright.tiling.tiles import AxisWindow, TileGrid, dense_strides
 
 

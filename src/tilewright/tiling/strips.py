@@ -6,13 +6,13 @@ No row is made twice: rows of one strip that the next one reads too are kept.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from tilewright.ir.affine import Affine, Span, clip
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.half_floats import infer
 from tilewright.ir.op import Op
 from tilewright.ir.types import TensorType
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import accumulate
 
@@ -27,6 +27,7 @@ from tilewright.planner.cluster.tile_params import most_scratch
 from tilewright.planner.home import ARENA, STATE, Home
 from tilewright.planner.machine_bound import MachineBound
 from tilewright.planner.stacks import CALLERS, Stacks
+from tilewright.records import dataclass
 from tilewright.target.mapping import Estimate, Mapped
 from tilewright.target.memory import STACK, holding
 from tilewright.target.sizes import most_scratch_at

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tilewright.errors import instance
 from tilewright.ir.graph import Graph, Node
@@ -13,6 +13,7 @@ from tilewright.ir.length import Length
 from tilewright.ops.concat import Concat
 from tilewright.ops.slice import Slice
 from tilewright.passes.aliasing import Owners, home_of, is_only_reader
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

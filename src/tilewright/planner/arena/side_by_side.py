@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
+
+from tilewright.records import dataclass
 
 CORES, ENGINE = 0, 1
 MOST_TRIALS = 1500

@@ -7,7 +7,7 @@ the cores are if these are in several places."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -18,6 +18,7 @@ from tilewright.passes.aliasing import Owners, home_of, view_owners
 from tilewright.planner.arena.side_by_side import CORES as OF_CORES
 from tilewright.planner.arena.side_by_side import ENGINE as OF_ENGINE
 from tilewright.planner.arena.side_by_side import Layer, in_order
+from tilewright.records import dataclass
 from tilewright.target.mapping import Choice, Mapped, as_chosen
 from tilewright.target.target import Engine
 

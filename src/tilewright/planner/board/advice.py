@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright import targets
 from tilewright.ir.graph import Graph
 from tilewright.planner.arena.board_regions import room
+from tilewright.records import dataclass
 from tilewright.target.memory import CONSTANTS, STACK, Memory, holding
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target

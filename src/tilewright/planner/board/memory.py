@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from tilewright.errors import CompileError, present
 from tilewright.memory.allocator import fullest_step, largest_alive, shown
@@ -11,6 +10,7 @@ from tilewright.planner.arena.allocation import Allocation
 from tilewright.planner.arena.board_regions import beside_arena
 from tilewright.planner.board.advice import Needs, advice
 from tilewright.planner.schedule.schedule import Schedule
+from tilewright.records import dataclass
 from tilewright.target.memory import ARENA, CODE, CONSTANTS, STACK, Memory, holding
 from tilewright.target.settings import Settings
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tilewright.errors import InternalError, present
 from tilewright.ir.graph import Graph
@@ -34,6 +34,7 @@ from tilewright.planner.schedule.events import (
 )
 from tilewright.planner.schedule.layer_schedule import LayerSchedule, Slots
 from tilewright.planner.schedule.schedule import Schedule
+from tilewright.records import dataclass
 from tilewright.target.agents import BY_NOBODY
 from tilewright.target.memory import Link
 from tilewright.target.target import Target

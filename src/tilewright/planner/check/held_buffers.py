@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tilewright.planner.schedule.events import Region
+from tilewright.records import dataclass
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tilewright.errors import InternalError
 from tilewright.ir.graph import Graph
@@ -16,6 +16,7 @@ from tilewright.planner.home import ARENA, COPY
 from tilewright.planner.keys import PARAMS
 from tilewright.planner.schedule.events import Region, Spans
 from tilewright.planner.schedule.schedule import Schedule
+from tilewright.records import dataclass
 
 
 @dataclass

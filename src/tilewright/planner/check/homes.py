@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from tilewright.errors import InternalError, instance
 from tilewright.ir.graph import Graph, Node
@@ -14,6 +13,7 @@ from tilewright.ops.slice import Slice
 from tilewright.planner.home import ARENA, CONSTANT, COPY, INPUT, OUTPUT, Home
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import Schedule
+from tilewright.records import dataclass
 
 
 def check_homes(schedule: Schedule) -> None:

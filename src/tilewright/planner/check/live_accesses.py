@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tilewright.ir.types import Shape
 from tilewright.planner.program.program import CORES
 from tilewright.planner.schedule.events import Region, Spans
+from tilewright.records import dataclass
 
 BUFFER_CELL = 1024
 """Bytes; buffers that lie in no common run of so many are not compared."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from tilewright.errors import InternalError
 from tilewright.ir.affine import Affine
@@ -28,6 +27,7 @@ from tilewright.planner.program.program import (
 )  # fmt: skip
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import Schedule
+from tilewright.records import dataclass
 
 MOST_TURNS = 1_000_000
 """Of a loop over tiles."""

@@ -4,13 +4,14 @@ It always runs where an engine has a memory of its own."""
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tilewright.errors import InternalError
 from tilewright.planner.home import INPUT, OUTPUT
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.planned_flow import planned_layers
 from tilewright.planner.schedule.schedule import Schedule
+from tilewright.records import dataclass
 from tilewright.target.target import Engine
 
 CORES = "the cores"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tilewright.ir.digest import digest
 from tilewright.ir.graph import Graph
+from tilewright.records import dataclass
 from tilewright.target.settings import Settings
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 
 from tilewright.planner.cluster.tiling_option import Layer
+from tilewright.records import dataclass
 
 MOST_COMBINED = 3
 """Activations of a layer of which every choice of homes is considered."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tilewright.errors import printable
 from tilewright.memory.arena import NO_ARENA, Arena
@@ -16,6 +16,7 @@ from tilewright.planner.cluster.tiling_option import TilingOption, ends_in_order
 from tilewright.planner.home import ARENA, Home
 from tilewright.planner.machine_bound import MachineBound
 from tilewright.planner.stacks import Stacks
+from tilewright.records import dataclass
 from tilewright.target.mapping import Estimate, Mapped
 from tilewright.target.memory import Memory, Paths
 from tilewright.target.settings import Settings

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from tilewright.planner.cluster.grids import grids
 from tilewright.planner.cluster.layer_cycles import (
@@ -19,6 +18,7 @@ from tilewright.planner.cluster.layer_cycles import (
 )
 from tilewright.planner.cluster.layer_homes import AT_HOME, Homes
 from tilewright.planner.cluster.tiling_option import Layer, Limits, Operand, TilingOption
+from tilewright.records import dataclass
 from tilewright.target.kernel import Kernel
 from tilewright.target.memory import Memory, Paths
 from tilewright.tiling.tiles import TileGrid

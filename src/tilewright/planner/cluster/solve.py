@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from tilewright.errors import CompileError
 from tilewright.memory import allocator
@@ -24,6 +23,7 @@ from tilewright.planner.cluster.overlap import hidden_cycles, hideable, in_fligh
 from tilewright.planner.cluster.tile_shortage import too_small
 from tilewright.planner.cluster.tiling_option import Operand, RuntimeSlots, TilingOption
 from tilewright.planner.keys import PARAMS, SCRATCH, buffer_key, tensor_key
+from tilewright.records import dataclass
 from tilewright.target.mapping import Mapped
 from tilewright.target.settings import Settings
 

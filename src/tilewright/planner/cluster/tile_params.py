@@ -6,12 +6,12 @@ import bisect
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from tilewright.errors import InternalError
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import TensorType
+from tilewright.records import dataclass
 from tilewright.target.kernel import Kernel
 from tilewright.tiling.tiles import Cut, TileGrid
 

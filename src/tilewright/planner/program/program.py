@@ -8,9 +8,10 @@ or call of a tile that its layer does not have is left out: the load behind the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tilewright.ir.affine import Affine
+from tilewright.records import dataclass
 
 DMA, CORES = "dma", "cores"
 """Agents: the core that moves data, if one is set aside for that, and those that compute, which run the same tree."""

@@ -8,12 +8,13 @@ rows for one line of channels after the other, wait for what left the cache.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import TensorType
 from tilewright.passes.fit.strips import in_strips
 from tilewright.planner.refit.strips import closed, named, rows_of
+from tilewright.records import dataclass
 from tilewright.target.caches import Caches
 from tilewright.target.target import Target
 from tilewright.tiling.strips import RowLayer, StripPlan, plan_strips

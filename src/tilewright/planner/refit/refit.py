@@ -10,7 +10,7 @@ that cannot be made inside a Concat's result are copied there, and small outputs
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from tilewright.ir.graph import Graph, Node
@@ -32,6 +32,7 @@ from tilewright.planner.cluster.lifetimes import steps_of
 from tilewright.planner.cluster.tiling_option import Layer, Limits
 from tilewright.planner.refit.depth_first import depth_first
 from tilewright.planner.refit.strips import fits_board, predicts_cycles, with_strips
+from tilewright.records import dataclass
 from tilewright.target.mapping import Mapped, map_nodes, without_offers
 from tilewright.target.settings import RAM, Settings
 from tilewright.target.target import Target

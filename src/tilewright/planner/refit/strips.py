@@ -8,7 +8,7 @@ the place of its other operand.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 
@@ -20,6 +20,7 @@ from tilewright.passes.fit.strips import in_strips
 from tilewright.planner.arena.allocation import allocate, arena_problem, input_buffers, tensor_buffers
 from tilewright.planner.arena.board_regions import arena_capacities, beside_arena, room
 from tilewright.planner.arena.cycles import mapped_cycles
+from tilewright.records import dataclass
 from tilewright.target.mapping import Mapped, as_chosen, map_nodes
 from tilewright.target.memory import STACK, holding
 from tilewright.target.runner import CYCLES

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tilewright.errors import InternalError
 from tilewright.ir.affine import Affine
@@ -25,6 +25,7 @@ from tilewright.planner.schedule.events import (
 from tilewright.planner.schedule.layer_schedule import LayerSchedule, Move
 from tilewright.planner.schedule.regions import own_buffer
 from tilewright.planner.schedule.unrolled_moves import Barrier, Moves, Stream
+from tilewright.records import dataclass
 
 MOST_TURNS = 1 << 20
 """Of a loop; one with more never ends."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.ir.affine import Affine
 from tilewright.planner.program.program import (
     LOAD,
@@ -23,6 +21,7 @@ from tilewright.planner.program.program import (
     at,
 )
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
+from tilewright.records import dataclass
 
 LOADING, STORING, LAST, RENEWING, JOB = "loading", "storing", "last", "renewing", "job"
 """Tags."""

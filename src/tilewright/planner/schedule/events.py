@@ -7,11 +7,10 @@ among the events of one agent.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.ir.affine import Span
 from tilewright.ir.types import BYTES, Shape, TensorType
 from tilewright.planner.home import ARENA, Home
+from tilewright.records import dataclass
 from tilewright.tiling.tiles import Inside
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from tilewright.planner.schedule.events import (
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.planner.schedule.unroll import unroll
+from tilewright.records import dataclass
 
 NEVER_WRITTEN = 0xA5
 POISON = 0x5A

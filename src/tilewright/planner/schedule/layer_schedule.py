@@ -3,13 +3,12 @@ kernel gets. `unroll.py` says what it means tile by tile."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.ir.graph import Node
 from tilewright.ir.op import Params
 from tilewright.planner.cluster.tile_params import Variants
 from tilewright.planner.cluster.tiling_option import Operand, Tiling
 from tilewright.planner.home import Home
+from tilewright.records import dataclass
 from tilewright.target.kernel import Kernel
 from tilewright.tiling.dma_shapes import DmaShape
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -14,6 +13,7 @@ from tilewright.ops._control_flow import Body, ControlFlow, Loop, Run
 from tilewright.planner.schedule.interpret import interpret
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import Schedule
+from tilewright.records import dataclass
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
 
 NAME = "control_flow"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tilewright.ir.types import BYTES
 from tilewright.planner.cluster.tiling_option import Operand
@@ -10,6 +10,7 @@ from tilewright.planner.home import Home
 from tilewright.planner.keys import PARAMS, SCRATCH
 from tilewright.planner.schedule.events import Region, Spans, TileCall, window_region
 from tilewright.planner.schedule.layer_schedule import Argument, LayerSchedule, Slots
+from tilewright.records import dataclass
 
 RECENT_TILES = 8
 """Tiles whose windows are remembered: one is loaded, another computed and a third stored at a time."""

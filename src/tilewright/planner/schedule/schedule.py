@@ -4,7 +4,6 @@ can execute it."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tilewright.ir.graph import Graph
 from tilewright.planner.arena.board_regions import io_bytes
@@ -14,6 +13,7 @@ from tilewright.planner.placed import Placed
 from tilewright.planner.program.program import Program
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.stacks import Stacks
+from tilewright.records import dataclass
 from tilewright.target.target import Target
 
 COPY_UNIT = 16

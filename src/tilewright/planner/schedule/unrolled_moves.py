@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tilewright.errors import InternalError
 from tilewright.planner.schedule.events import AwaitGroup, Begin, Region, TileEvent, Transfer
 from tilewright.planner.schedule.layer_schedule import LayerSchedule, Move, Slots
 from tilewright.planner.schedule.regions import Regions
 from tilewright.planner.schedule.schedule import Schedule
+from tilewright.records import dataclass
 from tilewright.target.memory import Paths
 
 
