@@ -1,7 +1,8 @@
 """Frozen dataclasses, and properties that are worked out once, that cost little when a program starts and runs.
 
 `dataclass` is the standard one but for this: the functions that compare, hash and print are not compiled for each
-class, which takes more time than all else of loading a module. A command loads some six hundred of them.
+class, which takes more time than all else of loading a module. A command loads some six hundred of them. `replace` is
+the standard one too, without calling `__init__` where that would only copy.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass
+    from dataclasses import dataclass, replace
     from functools import cached_property
 else:
     import dataclasses
-    from functools import partial
+    from functools import cache, partial
     from operator import attrgetter
     from reprlib import recursive_repr
 
@@ -54,7 +55,27 @@ else:
         """What reads the fields of these names, as a tuple: its parts are equal where they are one object."""
         if len(names) > 1:
             return attrgetter(*names)
-        return lambda self: tuple([getattr(self, name) for name in names])
+        read = [attrgetter(name) for name in names]
+        return (lambda self: (read[0](self),)) if read else (lambda self: ())
+
+    def replace(record, /, **values):
+        """`dataclasses.replace`."""
+        kind = type(record)
+        copied = _copied(kind)
+        if not copied.issuperset(values):
+            return dataclasses.replace(record, **values)
+        made, known = object.__new__(kind), vars(record)
+        vars(made).update({name: known[name] for name in copied}, **values)
+        return made
+
+    @cache
+    def _copied(kind):
+        """The fields of a class whose `__init__` does nothing but copy them; none of another."""
+        fields = dataclasses.fields(kind)
+        is_plain = (
+            kind.__dataclass_params__.frozen and not hasattr(kind, "__post_init__") and not hasattr(kind, "__slots__")
+        )
+        return frozenset(field.name for field in fields) if is_plain and all(f.init for f in fields) else frozenset()
 
     class cached_property:  # noqa: N801
         """`functools.cached_property` without its lock: threads that come at once work the value out twice."""
@@ -72,4 +93,4 @@ else:
             return value
 
 
-__all__ = ["cached_property", "dataclass"]
+__all__ = ["cached_property", "dataclass", "replace"]

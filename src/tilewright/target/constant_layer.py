@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from tilewright.ir.types import Array, Shape, limits
 from tilewright.ops._rearranged import MADE, folded_zero, value_per_filter
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
-from tilewright.records import dataclass
+from tilewright.records import dataclass, replace
 
 INT8 = (-128, 127)
 WIDE = "int16"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
-from tilewright.records import dataclass
+from tilewright.records import dataclass, replace
 
 Coefficients = tuple[float, ...]
 """Cycles for each unit of a kernel's features."""

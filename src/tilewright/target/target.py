@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
-from functools import cached_property
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array
 from tilewright.passes import Pass
-from tilewright.records import dataclass
+from tilewright.records import cached_property, dataclass, replace
 from tilewright.sim.platform import Platform
 from tilewright.sim.simulator import Simulator
 from tilewright.target.agents import Agents

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from tilewright.planner.cluster.grids import grids
 from tilewright.planner.cluster.layer_cycles import (
@@ -18,7 +19,6 @@ from tilewright.planner.cluster.layer_cycles import (
 )
 from tilewright.planner.cluster.layer_homes import AT_HOME, Homes
 from tilewright.planner.cluster.tiling_option import Layer, Limits, Operand, TilingOption
-from tilewright.records import dataclass
 from tilewright.target.kernel import Kernel
 from tilewright.target.memory import Memory, Paths
 from tilewright.tiling.tiles import TileGrid
@@ -30,8 +30,7 @@ ENOUGH = 40
 """Grids whose tiles fit L1, after which no more loops are cut."""
 
 
-@dataclass(frozen=True, slots=True)
-class TilingCandidate:
+class TilingCandidate(NamedTuple):
     """An option before it is written out: what it takes, and what it was made from."""
 
     facts: GridInfo
