@@ -219,6 +219,7 @@ class Program:
 
     def _built_in(self, feeds: Mapping[str, Array], per_layer: bool, progress: Progress) -> float:
         """Seconds that building takes."""
+        self._runs.prepare()
         start = time.perf_counter()
         progress("compiling the C")
         self._runs.build(feeds, per_layer)

@@ -41,19 +41,23 @@ def profile(
             model, inputs, target, name=name, cc=cc, settings=settings, progress=progress, **binding.options()
         )
         progress("simulating")
-        _profile(program, inputs, per_tile, trace, map_file, as_json)
+        _profile(program, inputs, per_tile, trace, map_file, as_json, progress)
     return AGREES
 
 
 def _profile(
-    program: Program, inputs: Path | None, per_tile: bool, trace: Path | None, map_file: Path | None, as_json: bool
-) -> None:
+    program: Program, inputs: Path | None, per_tile: bool, trace: Path | None, map_file: Path | None, as_json: bool,
+    progress: Callable[[str], None],
+) -> None:  # fmt: skip
     from tilewright.analysis.exact_rounding import with_rounding_note
+    from tilewright.cli.simulating import watched
     from tilewright.profiling.lines import tile_lines
     from tilewright.profiling.trace import write_trace
     from tilewright.report.memory_map import svg
 
-    found, maps = program.profile(inputs), program.memory_maps
+    with watched(progress, program.analysis.predicted_cycles):
+        found = program.profile(inputs)
+    maps = program.memory_maps
     with uninterrupted():
         if trace is not None:
             _written(trace, lambda path: write_trace(path, found), "--trace")

@@ -87,6 +87,7 @@ def _report_model(
     model: Path, binding: Binding, planning: Planning, target: str, path: Path, inputs: Path | None, name: str,
     cc: str | None,
 ) -> None:  # fmt: skip
+    from tilewright.cli.simulating import watched
     from tilewright.program import compile_model
     from tilewright.report.page.plotly_library import plotly_script
     from tilewright.report.page.write_report import write_report
@@ -100,4 +101,5 @@ def _report_model(
             model, inputs, target, name=name, cc=cc, settings=settings, progress=progress, **binding.options()
         )
         progress("simulating")
-        write_report(program, path, inputs)
+        with watched(progress, program.analysis.predicted_cycles):
+            write_report(program, path, inputs)

@@ -57,6 +57,7 @@ def run(
     """Compile a network, run it on this machine or in simulation, and compare its outputs with the reference."""
     from tilewright import pipeline
     from tilewright.analysis.exact_rounding import with_rounding_note
+    from tilewright.cli.simulating import watched
     from tilewright.errors import CompileError
     from tilewright.program import compile_model
     from tilewright.sim.rtl.waves import cycles_of, recording
@@ -72,9 +73,10 @@ def run(
         program = compile_model(model, target=target, name=name, cc=cc, **options)
         if elf is not None:
             program.save_elf(elf, program.random_inputs() if inputs is None else inputs)
-        check = program.check(
-            inputs, expect, tolerance=tolerance, repeats=repeat, per_layer=per_layer, progress=progress, steps=steps
-        )
+        with watched(progress, program.analysis.predicted_cycles * (steps or 1)):
+            check = program.check(
+                inputs, expect, tolerance=tolerance, repeats=repeat, per_layer=per_layer, progress=progress, steps=steps
+            )
         progress("predicting")
         found = with_rounding_note(program.analysis, program.graph, settings)
     if waves is not None and not recorded:

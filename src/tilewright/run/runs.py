@@ -40,6 +40,10 @@ class Runs(ABC):
         return f"target {self.schedule.target.name}"
 
     @abstractmethod
+    def prepare(self) -> None:
+        """Makes what has to be there once on this machine, whatever the program: no part of a program's time."""
+
+    @abstractmethod
     def build(self, feeds: Feeds, per_layer: bool) -> None:
         """What the first run would compile."""
 
@@ -74,6 +78,9 @@ class HostRuns(Runs):
 
     doing = "running"
     keeps_tensors = True
+
+    def prepare(self) -> None:
+        """Nothing."""
 
     def build(self, feeds: Feeds, per_layer: bool) -> None:
         self._program(per_layer)
@@ -121,6 +128,10 @@ class SocRuns(Runs):
 
     doing = "simulating"
 
+    def prepare(self) -> None:
+        """The simulator."""
+        self.schedule.target.machine().close()
+
     @property
     def keeps_tensors(self) -> bool:
         return self.builds.soc().keeps_tensors
@@ -129,11 +140,13 @@ class SocRuns(Runs):
         self.builds.soc().build(feeds)
 
     def run(self, feeds: Feeds, repeats: int, per_layer: bool) -> Result:
+        self.prepare()
         start, program = time.perf_counter(), self.builds.soc()
         done, layers = program.run(feeds), program.layers(feeds) if per_layer else {}
         return self._result([done], start, layers)
 
     def run_steps(self, feeds: Sequence[Feeds], repeats: int) -> Result:
+        self.prepare()
         start = time.perf_counter()
         done = self.builds.soc().run_steps(feeds)
         outputs = stacked([self.schedule.graph.outputs_by_name(one.outputs) for one in done])

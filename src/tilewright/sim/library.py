@@ -8,6 +8,7 @@ import os
 import platform
 import sys
 import tempfile
+import time
 from functools import cache
 from pathlib import Path
 
@@ -136,8 +137,11 @@ def build_library(sources: list[Path], compiler: Compiler, what: str, includes: 
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder / "lock"):
             if not target.is_file():
+                start = time.perf_counter()
                 print(f"tilewright: building {what} (once) ...", file=sys.stderr, flush=True)
                 _build_into(target, sources, compiler, includes)
+                seconds = time.perf_counter() - start
+                print(f"tilewright: built {what} in {seconds:.1f} s", file=sys.stderr, flush=True)
     except OSError as error:
         hint = "set TILEWRIGHT_CACHE to a writable folder"
         raise CompileError(str(folder), f"cannot be written: {error.strerror}", hint) from None

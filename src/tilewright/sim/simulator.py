@@ -9,6 +9,7 @@ print(result.stdout, result.cycles)
 from __future__ import annotations
 
 import ctypes
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,6 +19,7 @@ from tilewright.errors import CompileError
 from tilewright.sim.activity import Activity, CActivity, activity_of
 from tilewright.sim.energy import Energy
 from tilewright.sim.faults import BREAKPOINT, DEADLOCK, DEVICE, EXIT, LIMIT, describe, standstill
+from tilewright.sim.heard import tell
 from tilewright.sim.isa.register_names import register_number
 from tilewright.sim.library import CFault, load
 from tilewright.sim.loading import load_program
@@ -34,10 +36,18 @@ from tilewright.sim.user.watched import WatchedDevices
 from tilewright.sim.watching.probes import EngineJob, Probe, Transfer, core_flags, jobs, noted, transfers
 from tilewright.sim.watching.traces import FunctionTime, function_times, write_trace
 
-SLICE = 20_000_000
-"""Cycles between two looks at the keyboard."""
+SLICE, MOST_SLICE = 2_000, 500_000
+"""Cycles between two looks at the keyboard: at first, and at most."""
+SLICE_SECONDS = 0.25
+"""That a slice should take: interrupts are heard at once, and looking costs nothing."""
 FOREVER = (1 << 63) - 1
 ADDRESSES = 1 << 32
+
+
+def next_slice(cycles: int, seconds: float) -> int:
+    """After a slice of so many cycles that took so long."""
+    wanted = cycles * SLICE_SECONDS / max(seconds, 1e-6)
+    return int(min(max(wanted, SLICE), cycles * 4, MOST_SLICE))
 
 
 @dataclass(frozen=True)
@@ -67,6 +77,7 @@ class Simulator:
         self._devices = WatchedDevices(partial(self._library.tw_stop, self._open), compiler)
         self._functions: list[tuple[int, str]] = []
         self._finds_misuse = False
+        self._slice = SLICE
 
     def close(self) -> None:
         if self._open:
@@ -218,9 +229,11 @@ class Simulator:
     def _run_slices(self, stop: int) -> int:
         """In slices, so that an interrupt from the keyboard is heard."""
         while True:
-            until = min(stop, self.cycle + SLICE)
+            until, start = min(stop, self.cycle + self._slice), time.perf_counter()
             reason = int(self._library.tw_run(self._sim, until))
+            self._slice = next_slice(self._slice, time.perf_counter() - start)
             self._take_output()
+            tell(self.cycle)
             self._devices.raise_failure()
             if reason == LIMIT and until < stop:
                 continue
