@@ -33,6 +33,8 @@ class Machine:
         chance = random.Random(f"{self.target} {batch}")
         if self.target == "cpu":
             return Settings(threads=chance.choice((1, 2)), cpu=chance.choice(("", "", "x86-64-v3", "x86-64-v2")))
+        if self.target == "rv32":
+            return Settings(isa=chance.choice(("", "rv32imc_zve32x")))
         if self.target == "gpu":
             return Settings(engines=chance.choice(self.engines))
         if not self.l1 or chance.random() < 0.3:

@@ -118,9 +118,10 @@
 
 /* Vectors: the unit says how long it takes; the word of the instruction is in place of an immediate. */
 #define V_WORD ((u32)ip->imm)
-#define HANDLE_VECTOR(form, ...) { vector_result v; __VA_ARGS__; if (UNLIKELY(!v.cycles)) goto L_ILLEGAL; n++; t += ip->cost + v.cycles - 1; NEXT; }
+#define HANDLE_VECTOR(form, ...) { vector_result v; __VA_ARGS__; if (UNLIKELY(!v.cycles)) goto L_ILLEGAL; \
+    n++; t += ip->cost + v.cycles - 1; c->stall[STALL_MULDIV] += v.cycles - 1; NEXT; }
 #define HANDLE_VTOX(form, ...) { vector_result v = {1, 0}; __VA_ARGS__; if (UNLIKELY(!v.cycles)) goto L_ILLEGAL; \
-    X(rd) = v.value; n++; t += ip->cost + v.cycles - 1; NEXT; }
+    X(rd) = v.value; n++; t += ip->cost + v.cycles - 1; c->stall[STALL_MULDIV] += v.cycles - 1; NEXT; }
 #define HANDLE_VMOVE(form, is_store) { WAIT_TURN(); c->ip = ip; \
     const vector_moved v = vector_move(s, c, ip, t, X(rs1), X(rs2), is_store); \
     horizon = s->horizon; \

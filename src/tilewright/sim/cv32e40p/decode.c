@@ -232,6 +232,13 @@ static void build_vectors(sim *s, core *c, u32 index) {
     if (!(s->view[c->group].extensions & ZVE32X)) return;
     vector_unit *const u = c->own = sim_allocate(s, sizeof *u);
     u->vtype = VECTOR_ILLEGAL_TYPE;
+    const u32 local = s->description.group[c->group].local_memory;
+    u->memory = local < s->memories ? local : 0;
+}
+
+static core_extras of_vectors(const core *c) {
+    const vector_unit *const u = c->own;
+    return u ? (core_extras){.streamed = u->local_bytes / 4, .memory = u->memory, .element_bytes = 4} : (core_extras){0};
 }
 
 static void build_group(sim *s, u32 group) {
@@ -241,4 +248,4 @@ static void build_group(sim *s, u32 group) {
 
 const core_kind RI5CY_CORE = {.timing = &TIMING_RI5CY, .run = core_run, .decode = decode, .place = choose_entries, .build_group = build_group};
 const core_kind CV32E40P_CORE = {.timing = &TIMING_CV32E40P, .run = core_run, .decode = decode, .place = choose_entries, .build_group = build_group,
-                                 .bytes = vector_bytes, .build_core = build_vectors};
+                                 .bytes = vector_bytes, .build_core = build_vectors, .extras = of_vectors};

@@ -60,6 +60,7 @@ static int is_transfer(transfer *t, u32 is_store) {
 
 /* An element: from the local memory at hand, or by the bus. */
 static bus_result move_one(sim *s, core *c, const insn *ip, u64 now, u32 address, u32 bytes, u32 is_store, u8 *element) {
+    vector_unit *const u = c->own;
     const u32 offset = address - c->local_base;
     if (address & (bytes - 1)) {
         sim_fault(s, FAULT_MISALIGNED, c, ip->pc, now, address, bytes, is_store);
@@ -68,12 +69,11 @@ static bus_result move_one(sim *s, core *c, const insn *ip, u64 now, u32 address
     if (offset < c->local_size) {
         u8 *const at = c->local + offset;
         memcpy(is_store ? at : element, is_store ? element : at, bytes);
-        (is_store ? c->local_stores : c->local_loads)[bytes >> 1]++;
+        u->local_bytes += bytes;
         return (bus_result){0, 0, 0, 0};
     }
     const bus_result r = bus_access(s, c, ip, now, address, bytes, is_store, is_store ? get_unsigned(element, bytes) : 0, 0);
     if (!r.failed && !is_store) put(element, bytes, r.value);
-    c->counted[is_store ? COUNT_FAR_STORES : COUNT_FAR_LOADS]++;
     return r;
 }
 
@@ -111,5 +111,6 @@ vector_moved vector_move(sim *s, core *c, const insn *ip, u64 now, u32 address, 
     }
     u->vstart = 0;
     const u32 own = t.is_neighbours ? (moved * t.bytes + VECTOR_MEMORY_BYTES - 1) / VECTOR_MEMORY_BYTES : moved;
+    c->stall[STALL_MEMORY] += own > 1 ? own - 1 : 0;
     return (vector_moved){(own ? own : 1) + waits, 0};
 }

@@ -14,7 +14,9 @@ enum { CSR_VSTART = 0x008, CSR_VXSAT = 0x009, CSR_VXRM = 0x00a, CSR_VCSR = 0x00f
 
 typedef struct {
     u8 v[VECTOR_REGISTERS * VECTOR_REGISTER];
-    u32 vl, vtype, vstart, vxrm, vxsat, spare;
+    u32 vl, vtype, vstart, vxrm, vxsat;
+    u32 memory;     /* the local one */
+    u64 local_bytes; /* moved from and to it */
 } vector_unit;
 
 /* Cycles, and what is written to an integer register. No cycles: the instruction is illegal. */

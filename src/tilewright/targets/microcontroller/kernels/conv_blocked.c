@@ -53,6 +53,9 @@ static block block_at(const image *m, int32_t filter) {
   return k;
 }
 
+#ifdef __riscv_vector
+#include "conv_lanes.h"
+#else
 /* Results of neighbouring pixels of a block's filters. */
 TW_ALWAYS void store(const image *m, const block *k, int32_t at, int32_t pixels, tw_totals total) {
   TW_Y *y = k->y + at;
@@ -136,6 +139,7 @@ static void row(const image *m, const TW_X *band, int32_t pitch, TW_X *panel, in
     }
   }
 }
+#endif
 
 /* The rows that a row of results reads, of all channels, with their padding. */
 static void load_band(const tw_conv_params *p, const TW_X *x, int32_t out_y, int32_t pitch, TW_X *band) {

@@ -120,6 +120,10 @@ static void rows_of_any(const tw_conv_params *p, windows all, const int32_t *w, 
   }
 }
 
+#ifdef __riscv_vector
+#include "depthwise_lanes.h"
+#endif
+
 /* Weights without their zero point, and the total before the first product: the bias with what the zero point of x
  * adds. */
 static int32_t prepare(const tw_conv_params *p, const TW_W *w, int32_t bias, int32_t *weight) {
@@ -134,6 +138,10 @@ static int32_t prepare(const tw_conv_params *p, const TW_W *w, int32_t bias, int
 /* Totals of one filter from the band of its channel. */
 static void filter_on_band(const tw_conv_params *p, windows all, const int32_t *w, int32_t start, int32_t *total) {
   const int is_3x3 = p->kernel_h == 3 && p->kernel_w == 3 && p->dilation_h == 1 && p->dilation_w == 1;
+#ifdef __riscv_vector
+  rows_by_lanes(p, all, is_3x3, w, start, total);
+  return;
+#endif
   if (is_3x3 && p->stride_w == 1) {
     rows_3x3(all, w, start, total);
   } else if (is_3x3 && p->stride_w == 2) {

@@ -13,14 +13,6 @@
 #include "block_products.h"
 #include "requant_row.h"
 
-/* Element by element, so that those of four rows lie side by side. */
-static void interleave(const TW_A *a, int32_t inner, TW_A *panel) {
-  const TW_A *b = a + inner, *c = b + inner, *d = c + inner;
-  for (int32_t k = 0; k < inner; k++, panel += 4) {
-    panel[0] = a[k], panel[1] = b[k], panel[2] = c[k], panel[3] = d[k];
-  }
-}
-
 /* Results of a block's columns in some rows. */
 TW_ALWAYS void store(const tw_matmul_blocked_params *p, tw_way way, int32_t column, const int32_t *mul,
                      const int32_t *add, tw_totals total, TW_Y *y, int32_t rows) {
@@ -42,6 +34,24 @@ static const int32_t *starts(const tw_matmul_blocked_params *p, const int32_t *c
   return own;
 }
 
+#ifdef __riscv_vector
+#include "sum_lanes.h"
+
+/* Totals of one row: lanes are elements of it. */
+static void one_block(const TW_A *a, const int8_t *w, int32_t inner, const int32_t *start, tw_totals total) {
+  int32_t own[TW_BLOCK];
+  tw_lanes_dots(a, w, inner, start, own);
+  for (int32_t i = 0; i < TW_BLOCK; i++) total[i][0] = own[i];
+}
+#else
+/* Element by element, so that those of four rows lie side by side. */
+static void interleave(const TW_A *a, int32_t inner, TW_A *panel) {
+  const TW_A *b = a + inner, *c = b + inner, *d = c + inner;
+  for (int32_t k = 0; k < inner; k++, panel += 4) {
+    panel[0] = a[k], panel[1] = b[k], panel[2] = c[k], panel[3] = d[k];
+  }
+}
+
 static void four_rows(const tw_matmul_blocked_params *p, tw_way way, const TW_A *panel, const int8_t *w,
                       const int32_t *c, const int32_t *mul, const int32_t *add, TW_Y *y) {
   for (int32_t column = 0; column < p->columns; column += TW_BLOCK) {
@@ -52,12 +62,17 @@ static void four_rows(const tw_matmul_blocked_params *p, tw_way way, const TW_A 
   }
 }
 
+static void one_block(const TW_A *a, const int8_t *w, int32_t inner, const int32_t *start, tw_totals total) {
+  tw_products_1(a, 1, w, inner, start, total);
+}
+#endif
+
 static void one_row(const tw_matmul_blocked_params *p, tw_way way, const TW_A *a, const int8_t *w, const int32_t *c,
                     const int32_t *mul, const int32_t *add, TW_Y *y) {
   for (int32_t column = 0; column < p->columns; column += TW_BLOCK) {
     int32_t own[TW_BLOCK];
     tw_totals total;
-    tw_products_1(a, 1, w + column * p->inner, p->inner, starts(p, c, column, own), total);
+    one_block(a, w + column * p->inner, p->inner, starts(p, c, column, own), total);
     store(p, way, column, mul, add, total, y + column, 1);
   }
 }
@@ -67,9 +82,13 @@ void TW_NAME(const tw_matmul_blocked_params *params, const TW_A *a, const int8_t
   const tw_matmul_blocked_params *const p = params;
   const tw_way way = tw_way_of(p->requantised, &p->requant, add, p->add_step, p->columns, 1);
   int32_t row = 0;
+#ifndef __riscv_vector
   for (; row + TW_PANEL_ROWS <= p->rows; row += TW_PANEL_ROWS, a += TW_PANEL_ROWS * p->inner, y += TW_PANEL_ROWS * p->columns) {
     interleave(a, p->inner, scratch);
     four_rows(p, way, scratch, w, c, mul, add, y);
   }
+#else
+  (void)scratch;
+#endif
   for (; row < p->rows; row++, a += p->inner, y += p->columns) one_row(p, way, a, w, c, mul, add, y);
 }

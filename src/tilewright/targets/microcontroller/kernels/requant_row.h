@@ -112,9 +112,20 @@ TW_ALWAYS int32_t tw_in_word(const tw_factor *f, int32_t total) {
   return tw_within((int32_t)sum >> f->shift, f->low, f->high);
 }
 
+#ifdef __riscv_vector
+#include "requant_lanes.h"
+#endif
+
 /* Totals of a filter. With a constant way and a constant count there are no loops left. */
 TW_ALWAYS void tw_requantise_by(tw_way way, const tw_requant *r, const tw_factor *f, const int32_t *total, TW_Y *y,
                                 int32_t count) {
+#ifdef __riscv_vector
+  const int is_one = __builtin_constant_p(count) && count == 1;
+  if (way != TW_NEAR && !is_one) {
+    tw_requantise_lanes(way, r, f, total, y, count);
+    return;
+  }
+#endif
   for (int32_t i = 0; i < count; i++) {
     y[i] = (TW_Y)(way == TW_FAR     ? tw_far(r, f, total[i])
                   : way == TW_NEAR  ? tw_near(r, f, total[i])

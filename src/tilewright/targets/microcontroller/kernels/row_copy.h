@@ -4,6 +4,23 @@
 
 #include "conv_blocked_sizes.h"
 
+#ifdef __riscv_vector
+#include <riscv_vector.h>
+
+static inline void tw_fill(TW_X *to, int32_t count, TW_X value) {
+  for (size_t vl; count > 0; to += vl, count -= (int32_t)vl) {
+    vl = __riscv_vsetvl_e8m8((size_t)count);
+    __riscv_vse8_v_i8m8((int8_t *)to, __riscv_vmv_v_x_i8m8((int8_t)value, vl), vl);
+  }
+}
+
+static inline void tw_copy(const TW_X *restrict from, int32_t count, TW_X *restrict to) {
+  for (size_t vl; count > 0; from += vl, to += vl, count -= (int32_t)vl) {
+    vl = __riscv_vsetvl_e8m8((size_t)count);
+    __riscv_vse8_v_i8m8((int8_t *)to, __riscv_vle8_v_i8m8((const int8_t *)from, vl), vl);
+  }
+}
+#else
 static inline void tw_fill(TW_X *to, int32_t count, TW_X value) {
   for (int32_t i = 0; i < count; i++) to[i] = value;
 }
@@ -30,6 +47,7 @@ static inline void tw_copy(const TW_X *restrict from, int32_t count, TW_X *restr
   }
   for (; i < count; i++) to[i] = from[i];
 }
+#endif
 
 /* A row of the image, or of nothing but padding, as a row of a band. */
 static inline void tw_padded_row(const tw_conv_params *p, const TW_X *plane, int32_t in_y, int32_t width, TW_X *to) {
