@@ -39,6 +39,7 @@ METRICS = (
     ),
     Column("utilisation.cores", "share", "of the time of cores that are on, in which they executed instructions", True),
     Column("utilisation.*", "share", "of the cycles that an accelerator was at work, or a link's bytes take", True),
+    Column("accuracy", "share", "of labelled inputs that are put into their class, where a model has some", True),
     Column("max_abs_error", "", "the largest difference of an output from what was expected"),
     Column("mismatches", "elements", "of outputs that differ by more than is allowed"),
     Column("compile_seconds", "s", "from the model to C, on the machine that computed the point"),

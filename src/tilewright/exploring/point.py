@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.errors import CompileError, InternalError, printable
+from tilewright.exploring.accuracy import accuracy_of
 from tilewright.exploring.axes import BITS, settings_of
 from tilewright.exploring.metrics import metrics_of
 from tilewright.exploring.row import AGREES, DISAGREES, FAULT, REFUSED, DiskFull, Row
@@ -52,7 +53,9 @@ def _checked(point: Point) -> tuple[str, str, str, dict[str, float]]:
         tflite_rounding=model.tflite_rounding, settings=settings, **_quantising(point),
     )  # fmt: skip
     check = program.check(model.inputs or None, model.expect or None, tolerance=point.tolerance)
-    return *_verdict(check), metrics_of(program, check)
+    metrics = metrics_of(program, check)
+    metrics |= {"accuracy": accuracy_of(program, model.labelled)} if model.labelled else {}
+    return *_verdict(check), metrics
 
 
 def _quantising(point: Point) -> dict[str, Any]:

@@ -31,13 +31,15 @@ class StudyModel:
     """An .npz file of what it must give; what numpy computes without."""
     samples: str = ""
     """An .npz file of samples of a float model's inputs: it is quantised with them."""
+    labelled: str = ""
+    """An .npz file of inputs and their classes: its accuracy is counted."""
     dims: Mapping[str, int] = field(default_factory=dict)
     dtypes: Mapping[str, str] = field(default_factory=dict)
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     tflite_rounding: str = ""
 
 
-FILES = ("file", "inputs", "expect", "samples")
+FILES = ("file", "inputs", "expect", "samples", "labelled")
 """Fields of a model that are paths."""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tilewright.exploring.results import Results
 from tilewright.exploring.row import AGREES
 from tilewright.report.numbers import duration
+from tilewright.report.page.accuracy import accuracy_chart
 from tilewright.report.page.content import Page, Total
 from tilewright.report.page.pareto import pareto
 from tilewright.report.page.point_table import point_table
@@ -17,7 +18,7 @@ MOST_NOTES = 20
 
 def study_page(results: Results) -> Page:
     chart, table = pareto(results), point_table(results)
-    sections = (table,) if chart is None else (chart, table)
+    sections = tuple(section for section in (chart, accuracy_chart(results), table) if section is not None)
     return Page(f"study {results.study}", _facts(results), tuple(_totals(results)), sections, tuple(_notes(results)))
 
 
