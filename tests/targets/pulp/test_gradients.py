@@ -7,7 +7,7 @@ import pytest
 
 from tests.targets.pulp.machine import SIRACUSA
 from tilewright.ir.op import Op
-from tilewright.ir.types import Array
+from tilewright.ir.types import Array, type_of
 from tilewright.ops.convinputgrad import ConvInputGrad
 from tilewright.ops.convweightgrad import ConvWeightGrad
 from tilewright.ops.gelugrad import GeluGrad
@@ -27,6 +27,8 @@ DENSE = [
     (1, 9, 7, 3, 6, 3, 2, 1, 2, 1),
     (2, 6, 5, 8, 8, 3, 1, 1, 1, 2),
     (1, 8, 8, 4, 3, 2, 3, 0, 1, 1),
+    (1, 8, 8, 5, 3, 3, 1, 0, 1, 1),
+    (1, 7, 16, 21, 18, 3, 1, 2, 1, 1),
 ]
 DEPTHWISE = [
     (1, 9, 8, 6, 6, 3, 1, 1, 1, 6),
@@ -56,10 +58,13 @@ def gradients(shape: tuple[int, ...], kind: str) -> list[Case]:
     by_x = ConvInputGrad(
         (stride,) * 2, (dilation,) * 2, (pad, pad, 0, 0), groups=groups, size=(height, width), channels_last=True
     )
-    return [
+    found = [
         case(f"conv_weight_grad_{kind}", by_w, floats(batch, height, width, channels), g),
         case(f"conv_input_grad_{kind}", by_x, g, w),
     ]
+    quick = BY_STEM["conv_input_grad_winograd"]
+    can = quick.unsupported_reason(by_x, {"G": type_of(g), "W": type_of(w)}) is None
+    return [*found, case(quick.stem, by_x, g, w)] if can else found
 
 
 @pytest.mark.parametrize("cores", [1, 8])

@@ -29,6 +29,14 @@ def dense(op: Op, types: Types) -> str | None:
     return channels_last(op, types)
 
 
+def quick_windows(op: Op, types: Types) -> str | None:
+    """Three by three taps, every pixel, all channels together."""
+    op = cast(ConvInputGrad, op)
+    if op.groups > 1 or op.spatial(types["W"].shape) != (3, 3) or {*op.strides, *op.dilations} != {1}:
+        return "it has not three by three taps with strides of one in one group"
+    return channels_last(op, types)
+
+
 def depthwise(op: Op, types: Types) -> str | None:
     op = cast(ConvWeightGrad | ConvInputGrad, op)
     filters = types["Y" if isinstance(op, ConvWeightGrad) else "W"].shape
@@ -61,6 +69,11 @@ KERNELS = (
         ConvInputGrad, "conv_input_grad_blocks.c", OF_OPERAND, {}, scratch=in_c("tw_conv_gradient_zeros"),
         unsupported_reason=dense, cooperative=True, unsplit_loops=WINDOW | {"f"}, multiples={"c": 4},
         header="conv_gradient.h", work=in_c.work("tw_conv_input_grad_blocks_work"),
+    ),
+    Kernel(
+        ConvInputGrad, "conv_input_grad_winograd.c", OF_OPERAND, {}, scratch=in_c("tw_conv_input_grad_winograd_scratch"),
+        unsupported_reason=quick_windows, cooperative=True, unsplit_loops=WINDOW | {"f"}, multiples={"c": 4},
+        header="conv_gradient.h", work=in_c.work("tw_conv_input_grad_winograd_work"),
     ),
     Kernel(
         ReluGrad, "relugrad_shared.c", "A B -> Y", dict.fromkeys("ABY", FLOATS), cooperative=True, header="binary.h",

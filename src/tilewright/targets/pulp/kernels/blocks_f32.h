@@ -1,4 +1,4 @@
-/* Four rows of floats meet four others: total[r * 4 + f] += sum of a[r][i] * b[f][i].
+/* Four rows of floats meet four others: to[r][f] = from[r][f] + sum of a[r][i] * b[f][i].
  *
  * Two cores share a floating-point unit. Loads for the next products stand between the products, one by one, so that the
  * unit always has something to do for one core while the other one loads. */
@@ -6,6 +6,14 @@
 #define TW_BLOCKS_F32_H
 
 #include "xpulp.h"
+
+/* Where totals begin from, and where they go: rows of four neighbours, so many floats from one row to the next. */
+typedef struct {
+  const float *from;
+  int32_t from_step;
+  float *to;
+  int32_t to_step;
+} tw_block_ends;
 
 #if TW_XPULP
 
@@ -39,48 +47,61 @@
 #define TW_F_EVEN 16, 17, 18, 19, 20, 21, 22, 23
 #define TW_F_ODD 24, 25, 26, 27, 28, 29, 30, 31
 #define TW_A_EXPANDED(MACRO, ...) MACRO(__VA_ARGS__)
-#define TW_A_TOTAL(WHAT, t) WHAT " f" #t ", 4 * " #t "(%[total])\n"
-#define TW_A_TOTALS(WHAT)                                                                                        \
-  TW_A_TOTAL(WHAT, 0) TW_A_TOTAL(WHAT, 1) TW_A_TOTAL(WHAT, 2) TW_A_TOTAL(WHAT, 3) TW_A_TOTAL(WHAT, 4)            \
-  TW_A_TOTAL(WHAT, 5) TW_A_TOTAL(WHAT, 6) TW_A_TOTAL(WHAT, 7) TW_A_TOTAL(WHAT, 8) TW_A_TOTAL(WHAT, 9)            \
-  TW_A_TOTAL(WHAT, 10) TW_A_TOTAL(WHAT, 11) TW_A_TOTAL(WHAT, 12) TW_A_TOTAL(WHAT, 13) TW_A_TOTAL(WHAT, 14)       \
-  TW_A_TOTAL(WHAT, 15)
+#define TW_A_ROW(WHAT, t0, t1, t2, t3, row)                                                                      \
+  WHAT " f" #t0 ", 0(%[" #row "])\n" WHAT " f" #t1 ", 4(%[" #row "])\n"                                          \
+  WHAT " f" #t2 ", 8(%[" #row "])\n" WHAT " f" #t3 ", 12(%[" #row "])\n"
+#define TW_A_NEXT_ROW(row) "add %[" #row "], %[" #row "], %[" #row "_step]\n"
+#define TW_A_ROWS(WHAT, row)                                                                                     \
+  TW_A_ROW(WHAT, 0, 1, 2, 3, row) TW_A_NEXT_ROW(row) TW_A_ROW(WHAT, 4, 5, 6, 7, row) TW_A_NEXT_ROW(row)          \
+  TW_A_ROW(WHAT, 8, 9, 10, 11, row) TW_A_NEXT_ROW(row) TW_A_ROW(WHAT, 12, 13, 14, 15, row)
 
-/* Elements of a row are a_step apart, those of b b_step; `count` is at least 1. */
-static __attribute__((noinline)) void tw_block_f32(const float *const a[4], int32_t a_step, const float *const b[4],
-                                                   int32_t b_step, int32_t count, float total[16]) {
+/* Elements of a row are a_step apart, those of b b_step; `count` is at least 1. In the function that calls it, so that
+ * registers are saved once for all blocks. */
+static inline __attribute__((always_inline)) void tw_block_f32(const float *const a[4], int32_t a_step,
+                                                               const float *const b[4], int32_t b_step, int32_t count,
+                                                               tw_block_ends ends) {
   const float *a0 = a[0], *a1 = a[1], *a2 = a[2], *a3 = a[3], *b0 = b[0], *b1 = b[1], *b2 = b[2], *b3 = b[3];
   /* Pairs of elements with others behind them; one or two are left. */
   const int32_t pairs = (count - 1) >> 1;
   int32_t left = count - 2 * pairs;
   __asm__ volatile(
-      TW_A_TOTALS("flw") TW_A_EXPANDED(TW_A_FETCH_ALL, TW_F_EVEN)
+      TW_A_ROWS("flw", from) TW_A_EXPANDED(TW_A_FETCH_ALL, TW_F_EVEN)
       "beqz %[pairs], 1f\n"
       TW_A_BEGIN TW_A_LOOP("%[pairs]", 64)
       TW_A_EXPANDED(TW_A_PRODUCTS_AND_FETCH, TW_F_EVEN, TW_F_ODD)
       TW_A_EXPANDED(TW_A_PRODUCTS_AND_FETCH, TW_F_ODD, TW_F_EVEN) TW_A_END
-      "1:\n"
+      "1:\naddi %8, %8, -1\nbeqz %8, 2f\n"
+      TW_A_EXPANDED(TW_A_PRODUCTS_AND_FETCH, TW_F_EVEN, TW_F_ODD) TW_A_EXPANDED(TW_A_PRODUCTS, TW_F_ODD)
+      "j 3f\n2:\n"
       TW_A_EXPANDED(TW_A_PRODUCTS, TW_F_EVEN)
-      "addi %8, %8, -1\nbeqz %8, 2f\n"
-      TW_A_EXPANDED(TW_A_FETCH_ALL, TW_F_EVEN) TW_A_EXPANDED(TW_A_PRODUCTS, TW_F_EVEN)
-      "2:\n" TW_A_TOTALS("fsw")
-      : "+r"(a0), "+r"(a1), "+r"(a2), "+r"(a3), "+r"(b0), "+r"(b1), "+r"(b2), "+r"(b3), "+r"(left)
-      : [a_step] "r"(4 * a_step), [b_step] "r"(4 * b_step), [pairs] "r"(pairs), [total] "r"(total)
+      "3:\n" TW_A_ROWS("fsw", to)
+      : "+r"(a0), "+r"(a1), "+r"(a2), "+r"(a3), "+r"(b0), "+r"(b1), "+r"(b2), "+r"(b3), "+r"(left),
+        [from] "+r"(ends.from), [to] "+r"(ends.to)
+      : [a_step] "r"(4 * a_step), [b_step] "r"(4 * b_step), [pairs] "r"(pairs), [from_step] "r"(4 * ends.from_step),
+        [to_step] "r"(4 * ends.to_step)
       : "memory", "f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9", "f10", "f11", "f12", "f13", "f14", "f15",
         "f16", "f17", "f18", "f19", "f20", "f21", "f22", "f23", "f24", "f25", "f26", "f27", "f28", "f29", "f30", "f31");
 }
 
 #else
 
-static void tw_block_f32(const float *const a[4], int32_t a_step, const float *const b[4], int32_t b_step,
-                         int32_t count, float total[16]) {
+static inline void tw_block_f32(const float *const a[4], int32_t a_step, const float *const b[4], int32_t b_step,
+                                int32_t count, tw_block_ends ends) {
   for (int r = 0; r < 4; r++) {
     for (int f = 0; f < 4; f++) {
-      for (int32_t i = 0; i < count; i++) total[4 * r + f] += a[r][i * a_step] * b[f][i * b_step];
+      float total = ends.from[r * ends.from_step + f];
+      for (int32_t i = 0; i < count; i++) total += a[r][i * a_step] * b[f][i * b_step];
+      ends.to[r * ends.to_step + f] = total;
     }
   }
 }
 
 #endif
+
+/* Totals in memory of their own, which begin from what is there. */
+static inline tw_block_ends tw_in_place(float total[16]) {
+  const tw_block_ends ends = {total, 4, total, 4};
+  return ends;
+}
 
 #endif

@@ -1,5 +1,6 @@
-/* Convolution of floats with the channels last; all cores together. Four pixels meet four filters, row by row of the
- * window. A row is a run of floats in the image, or a copy of it where it is not, with zeros outside the image. */
+/* Convolution of floats with the channels last; all cores together. Four pixels meet four filters. Small windows are copied
+ * whole, once for all filters. Of others, one row after the other is met: it is a run of floats in the image, or a copy of
+ * it where it is not, with zeros outside the image. */
 #include "conv.h"
 
 #ifndef TW_NAME
@@ -8,6 +9,7 @@
 
 #include "blocks_f32.h"
 #include "cluster.h"
+#include "conv_dots_sizes.h"
 #include "positive_f32.h"
 
 typedef struct {
@@ -15,7 +17,8 @@ typedef struct {
   const float *x, *w, *b;
   float *y;
   const float *zeros; /* as long as a row of a window */
-  float *copies;      /* this core's, of four such rows */
+  float *copies;      /* this core's, of four such rows, or of four windows */
+  int is_whole;       /* whether windows are copied whole */
 } work;
 
 /* Where an output pixel's window begins. */
@@ -50,32 +53,48 @@ static const float *row_of(const work *k, const corner *c, int32_t r, float *cop
   return copy;
 }
 
+/* The windows of four pixels, one behind the other. */
+static void copy_windows(const work *k, const corner corners[4]) {
+  const int32_t run = k->p->kernel_w * k->p->in_channels;
+  float *to = k->copies;
+  for (int i = 0; i < 4; i++) {
+    for (int32_t r = 0; r < k->p->kernel_h; r++, to += run) {
+      const float *const row = row_of(k, &corners[i], r, to);
+      for (int32_t at = 0; row != to && at < run; at++) to[at] = row[at];
+    }
+  }
+}
+
 /* Four pixels with at most four filters of a group; `pixels` of them are there, and filters that are not repeat the
  * last one. */
 static void block(const work *k, const corner corners[4], int32_t pixel, int32_t pixels, int32_t group, int32_t filter,
                   int32_t filters) {
   const tw_conv_params *const p = k->p;
-  const int32_t run = p->kernel_w * p->in_channels, first = group * p->out_channels + filter;
+  const int32_t run = p->kernel_w * p->in_channels, window = p->kernel_h * run;
+  const int32_t first = group * p->out_channels + filter, pitch = p->groups * p->out_channels;
+  const int32_t rows = k->is_whole ? 1 : p->kernel_h, length = k->is_whole ? window : run;
+  const int is_direct = pixels == 4 && filters == 4 && !p->activation.kind;
+  float *y = k->y + pixel * pitch + first;
   const float *w[4];
-  float total[16];
+  float total[16], begin[4];
   for (int i = 0; i < 4; i++) {
     const int32_t at = first + tw_min(i, filters - 1);
-    w[i] = k->w + at * p->kernel_h * run;
-    for (int r = 0; r < 4; r++) total[4 * r + i] = k->b ? k->b[at * p->bias_step] : 0.0f;
+    w[i] = k->w + at * window;
+    begin[i] = k->b ? k->b[at * p->bias_step] : 0.0f;
   }
-  for (int32_t r = 0; r < p->kernel_h && run > 0; r++) {
+  tw_block_ends ends = {begin, 0, total, 4};
+  for (int32_t r = 0; r < rows; r++) {
     const float *x[4];
-    for (int i = 0; i < 4; i++) x[i] = row_of(k, &corners[i], r, k->copies + i * run);
-    tw_block_f32(x, 1, w, 1, run, total);
-    for (int i = 0; i < 4; i++) w[i] += run;
-  }
-  for (int32_t i = 0; i < pixels; i++) {
-    float *const y = k->y + (pixel + i) * p->groups * p->out_channels + first;
-    if (p->activation.kind) {
-      for (int32_t f = 0; f < filters; f++) y[f] = tw_positive(total[4 * i + f]);
-    } else {
-      for (int32_t f = 0; f < filters; f++) y[f] = total[4 * i + f];
+    for (int i = 0; i < 4; i++) {
+      x[i] = k->is_whole ? k->copies + i * window : row_of(k, &corners[i], r, k->copies + i * run);
     }
+    if (is_direct && r == rows - 1) ends.to = y, ends.to_step = pitch;
+    tw_block_f32(x, 1, w, 1, length, ends);
+    for (int i = 0; i < 4; i++) w[i] += run;
+    ends.from = total, ends.from_step = 4;
+  }
+  for (int32_t i = 0; i < pixels && !is_direct; i++, y += pitch) {
+    for (int32_t f = 0; f < filters; f++) y[f] = p->activation.kind ? tw_positive(total[4 * i + f]) : total[4 * i + f];
   }
 }
 
@@ -86,7 +105,8 @@ void TW_NAME(const tw_conv_params *params, const float *x, const float *w, const
   for (int32_t i = own.first; i < own.end; i++) zeros[i] = 0.0f;
   tw_barrier();
   const int32_t run = p->kernel_w * p->in_channels;
-  const work k = {p, x, w, b, y, zeros, zeros + run + 4 * tw_core() * run};
+  const int is_whole = tw_conv_blocks_window(p) > run;
+  const work k = {p, x, w, b, y, zeros, zeros + run + 4 * tw_core() * tw_conv_blocks_window(p), is_whole};
   const int32_t pixels = p->batch * p->out_h * p->out_w, blocks = (pixels + 3) >> 2;
   const int32_t quads = (p->out_channels + 3) >> 2, columns = quads * p->groups;
   const tw_share share = tw_share_of(blocks * columns);
@@ -98,6 +118,7 @@ void TW_NAME(const tw_conv_params *params, const float *x, const float *w, const
     const int32_t filter = 4 * (column - group * quads);
     if (is_new || p->groups > 1) {
       for (int c = 0; c < 4; c++) corners[c] = corner_of(&k, pixel + tw_min(c, present - 1), group);
+      if (is_whole) copy_windows(&k, corners);
     }
     block(&k, corners, pixel, present, group, filter, tw_min(4, p->out_channels - filter));
     is_new = ++column == columns;

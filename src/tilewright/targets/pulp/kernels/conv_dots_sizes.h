@@ -131,9 +131,18 @@ static inline int64_t tw_depthwise_windows_scratch(const tw_conv_params *p, int3
   return tw_depthwise_dots_scratch(p, cores) + 16 * (int64_t)cores * p->kernel_h;
 }
 
+/* Floats of a window of up to this many are copied once for all filters. */
+#define TW_MOST_COPIED 160
+
+/* How many floats of a window are copied at once: all, or a row. */
+static inline int32_t tw_conv_blocks_window(const tw_conv_params *p) {
+  const int32_t run = p->kernel_w * p->in_channels;
+  return p->kernel_h > 1 && p->kernel_h * run <= TW_MOST_COPIED ? p->kernel_h * run : run;
+}
+
 /* A row of zeros as long as a filter's, and room for four more for each core. */
 static inline int64_t tw_conv_blocks_scratch(const tw_conv_params *p, int32_t cores) {
-  return 4 * (int64_t)p->kernel_w * p->in_channels * (1 + 4 * cores);
+  return 4 * ((int64_t)p->kernel_w * p->in_channels + 4 * (int64_t)tw_conv_blocks_window(p) * cores);
 }
 
 #endif

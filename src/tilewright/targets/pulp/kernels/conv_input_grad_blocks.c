@@ -60,7 +60,7 @@ static void block(const work *k, int32_t y, int32_t x, int32_t pixels, int32_t c
       for (int i = 0; i < 4; i++) {
         b[i] = k->w + (r * p->kernel_w + s) * p->channels + c + tw_min(i, channels - 1);
       }
-      tw_block_f32(a, 1, b, length, p->filters, total);
+      tw_block_f32(a, 1, b, length, p->filters, tw_in_place(total));
     }
   }
   const int32_t pitch = p->groups * p->channels;

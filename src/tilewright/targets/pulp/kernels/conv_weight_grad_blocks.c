@@ -30,7 +30,7 @@ static __attribute__((noinline)) void add_run(const run *at, int32_t channels, i
     a[i] = i < filters ? a[0] + i : a[i - 1];
     b[i] = i < channels ? b[0] + i : b[i - 1];
   }
-  tw_block_f32(a, at->g_step, b, at->x_step, at->count, total);
+  tw_block_f32(a, at->g_step, b, at->x_step, at->count, tw_in_place(total));
 }
 
 static __attribute__((noinline)) void negate(float total[16]) {
