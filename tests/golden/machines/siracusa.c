@@ -21,7 +21,7 @@
 #include "runtime/l3.h"
 
 uint8_t tw_l1[2904] __attribute__((common, aligned(8)));
-static uint8_t l2[2608] __attribute__((section(".l2"), aligned(16)));
+static uint8_t l2[16] __attribute__((section(".l2"), aligned(16)));
 
 static const float *io_image;
 static float *io_scores;
@@ -32,17 +32,12 @@ static const tw_copy_params layer_0_params = {.rank = 2, .size = {64, 3}, .strid
 static void layer_0_prefetch(void) {
   tw_prefetch_begin(0);
   tw_dma_in(tw_l1 + 1536, &layer_0_params, sizeof layer_0_params);
-  tw_dma_in(tw_l1 + 0, (const uint8_t *)io_image, 768);
+  tw_dma_in(tw_l1 + 768, (const uint8_t *)io_image, 768);
 }
 static TW_APART void layer_0_run(int tile, int turn) {
   (void)tile;
   (void)turn;
-  tw_copy_words_f32((const tw_copy_params *)(tw_l1 + 1536), (const float *)(tw_l1 + 0), (float *)(tw_l1 + 768));
-}
-static TW_APART void layer_0_store(int tile, int turn) {
-  (void)tile;
-  (void)turn;
-  tw_dma_out(l2, tw_l1 + 768, 768);
+  tw_copy_words_f32((const tw_copy_params *)(tw_l1 + 1536), (const float *)(tw_l1 + 768), (float *)(tw_l1));
 }
 
 /* 1: stem (Conv) f32[1x8x8x3] -> f32[1x8x8x4]; 2 tiles: y by 4 of 8 */
@@ -60,30 +55,22 @@ static const tw_conv_params layer_1_params[2] = {{
         .activation = {.kind = 1, .alpha = 0.0f, .beta = INFINITY}}};
 static void layer_1_prefetch(void) {
   tw_prefetch_begin(1);
-  tw_dma_in(tw_l1 + 2616, layer_1_params, sizeof layer_1_params);
-  tw_dma_in(tw_l1 + 2184, (const uint8_t *)residual_w1_2, 432);
-  tw_dma_in(tw_l1 + 2888, (const uint8_t *)residual_b1, 16);
-}
-static TW_APART void layer_1_load(int tile, int turn) {
-  const int y = tile;
-  (void)turn;
-  tw_dma_in(tw_l1 + 1704, l2 + 96 * tw_max(4 * y - 1, 0), 480);
+  tw_dma_in(tw_l1 + 2480, layer_1_params, sizeof layer_1_params);
+  tw_dma_in(tw_l1 + 2048, (const uint8_t *)residual_w1_2, 432);
+  tw_dma_in(tw_l1 + 2752, (const uint8_t *)residual_b1, 16);
 }
 static TW_APART void layer_1_run(int tile, int turn) {
   const int y = tile;
   (void)turn;
-  tw_conv_blocks_f32(
-      &((const tw_conv_params *)(tw_l1 + 2616))[y],
-      (const float *)(tw_l1 + 1704),
-      (const float *)(tw_l1 + 2184),
-      (const float *)(tw_l1 + 2888),
-      (float *)(tw_l1 + 1192),
-      tw_l1 + 0);
-}
-static TW_APART void layer_1_store(int tile, int turn) {
-  const int y = tile;
-  (void)turn;
-  tw_dma_out(l2 + 1584 + 128 * (4 * y), tw_l1 + 1192, 512);
+  tw_conv_channels_last_f32(
+      &((const tw_conv_params *)(tw_l1 + 2480))[y],
+      (const float *)(tw_l1 + 96 * tw_max(4 * y - 1, 0)),
+      (const float *)(tw_l1 + 2048),
+      (const float *)(tw_l1 + 2752),
+      NULL,
+      NULL,
+      (float *)(tw_l1 + 1024 + 128 * (4 * y)),
+      tw_l1 + 112 * tw_core() + 768);
 }
 
 /* 2: body (Conv) f32[1x8x8x4] -> f32[1x8x8x4] */
@@ -93,16 +80,23 @@ static const tw_conv_params layer_2_params = {
         .kernel_h = 3, .kernel_w = 3, .stride_h = 1, .stride_w = 1, .dilation_h = 1, .dilation_w = 1,
         .pad_top = 1, .pad_left = 1, .groups = 1, .x_zero = 0, .w_zero = 0, .bias_step = 0,
         .mul_step = 0, .add_step = 0, .requantised = 0};
+static void layer_2_prefetch(void) {
+  tw_prefetch_begin(2);
+  tw_dma_in(tw_l1 + 2768, &layer_2_params, sizeof layer_2_params);
+  tw_dma_in(tw_l1 + 2048, (const uint8_t *)residual_w2_2, 576);
+}
 static TW_APART void layer_2_run(int tile, int turn) {
   (void)tile;
   (void)turn;
-  tw_conv_blocks_f32(
-      &layer_2_params,
-      (const float *)(l2 + 1584),
-      (const float *)((const uint8_t *)residual_w2_2),
+  tw_conv_channels_last_f32(
+      (const tw_conv_params *)(tw_l1 + 2768),
+      (const float *)(tw_l1 + 1024),
+      (const float *)(tw_l1 + 2048),
+      NULL,
+      NULL,
       NULL,
       (float *)(tw_l1),
-      l2 + 0);
+      tw_l1 + 2624);
 }
 
 /* 3: shortcut (Add) f32[1x8x8x4], f32[1x8x8x4] -> f32[1x8x8x4] */
@@ -111,12 +105,6 @@ static const tw_binary_params layer_3_params = {.rank = 1, .size = {256}, .strid
 static void layer_3_prefetch(void) {
   tw_prefetch_begin(3);
   tw_dma_in(tw_l1 + 2048, &layer_3_params, sizeof layer_3_params);
-}
-static TW_APART void layer_3_load(int tile, int turn) {
-  (void)turn;
-  if (tile == 0) {
-    tw_dma_in(tw_l1 + 1024, l2 + 1584, 1024);
-  }
 }
 static TW_APART void layer_3_run(int tile, int turn) {
   (void)tile;
@@ -187,51 +175,31 @@ static TW_APART void layer_6_store(int tile, int turn) {
 }
 
 static TW_APART void layer_0_dma_core(void) {
-  uint32_t last = TW_DMA_NONE;
   tw_barrier_all();
   layer_0_prefetch();
   tw_wait_prefetch(0);
   tw_barrier_all();
   layer_1_prefetch();
-  tw_barrier_all();
-  last = tw_begin(layer_0_store, 0, 0);
-  last = tw_finish(last);
 }
 
 static TW_APART void layer_1_dma_core(void) {
-  uint32_t loading = TW_DMA_NONE;
-  uint32_t storing = TW_DMA_NONE;
-  uint32_t last = TW_DMA_NONE;
-  tw_barrier_all();
-  loading = tw_begin(layer_1_load, 0, 0);
   tw_wait_prefetch(1);
-  TW_ROLLED
-  for (int tile = 0; tile < 1; tile++) {
-    loading = tw_finish(loading);
-    tw_barrier_all();
-    tw_barrier_all();
-    storing = tw_begin(layer_1_store, tile, tile);
-    storing = tw_finish(storing);
-    loading = tw_begin(layer_1_load, tile + 1, tile + 1);
-  }
-  loading = tw_finish(loading);
   tw_barrier_all();
   tw_barrier_all();
-  last = tw_begin(layer_1_store, 1, 1);
-  last = tw_finish(last);
 }
 
 static TW_APART void layer_2_dma_core(void) {
   tw_barrier_all();
-  layer_3_prefetch();
+  layer_2_prefetch();
+  tw_wait_prefetch(2);
+  tw_barrier_all();
+  tw_barrier_all();
 }
 
 static TW_APART void layer_3_dma_core(void) {
-  uint32_t loading = TW_DMA_NONE;
   tw_barrier_all();
-  loading = tw_begin(layer_3_load, 0, 0);
+  layer_3_prefetch();
   tw_wait_prefetch(3);
-  loading = tw_finish(loading);
   tw_barrier_all();
   layer_4_prefetch();
 }
@@ -271,25 +239,31 @@ static TW_APART void layer_0_workers(void) {
   tw_barrier_all();
   tw_barrier_all();
   layer_0_run(0, 0);
-  tw_barrier_all();
 }
 
 static TW_APART void layer_1_workers(void) {
   tw_barrier_all();
+  const int core = tw_core();
+  tw_each_begin();
   TW_ROLLED
-  for (int tile = 0; tile < 1; tile++) {
-    tw_barrier_all();
-    layer_1_run(tile, tile);
-    tw_barrier_all();
+  for (int tile = core, turn = 0; tile < 2; tile += TW_CORES, turn++) {
+    layer_1_run(tile, turn);
   }
-  tw_barrier_all();
-  layer_1_run(1, 1);
+  tw_each_end();
   tw_barrier_all();
 }
 
 static TW_APART void layer_2_workers(void) {
   tw_barrier_all();
-  layer_2_run(0, 0);
+  tw_barrier_all();
+  const int core = tw_core();
+  tw_each_begin();
+  TW_ROLLED
+  for (int tile = core, turn = 0; tile < 1; tile += TW_CORES, turn++) {
+    layer_2_run(tile, turn);
+  }
+  tw_each_end();
+  tw_barrier_all();
 }
 
 static TW_APART void layer_3_workers(void) {

@@ -11,6 +11,7 @@ from tilewright.ops.convweightgrad import ConvWeightGrad
 from tilewright.ops.gelugrad import GeluGrad
 from tilewright.ops.relugrad import ReluGrad
 from tilewright.target.kernel import Kernel, Types
+from tilewright.targets.pulp.patches import GRADIENT_BY_OPERAND
 from tilewright.targets.pulp.sizes import in_c
 
 MOST_TAPS = 16
@@ -26,14 +27,6 @@ def dense(op: Op, types: Types) -> str | None:
     filters = op.channels(types["G"].shape) // op.groups
     if op.groups > 1 and filters < 4:
         return "groups have fewer than four filters"
-    return channels_last(op, types)
-
-
-def quick_windows(op: Op, types: Types) -> str | None:
-    """Three by three taps, every pixel, all channels together."""
-    op = cast(ConvInputGrad, op)
-    if op.groups > 1 or op.spatial(types["W"].shape) != (3, 3) or {*op.strides, *op.dilations} != {1}:
-        return "it has not three by three taps with strides of one in one group"
     return channels_last(op, types)
 
 
@@ -65,15 +58,11 @@ KERNELS = (
         unsplit_loops=frozenset({"n", "y", "x"}), multiples={"f": 4, "c": 4}, header="conv_gradient.h",
         work=in_c.work("tw_conv_weight_grad_blocks_work"),
     ),
+    GRADIENT_BY_OPERAND,
     Kernel(
         ConvInputGrad, "conv_input_grad_blocks.c", OF_OPERAND, {}, scratch=in_c("tw_conv_gradient_zeros"),
         unsupported_reason=dense, cooperative=True, unsplit_loops=WINDOW | {"f"}, multiples={"c": 4},
         header="conv_gradient.h", work=in_c.work("tw_conv_input_grad_blocks_work"),
-    ),
-    Kernel(
-        ConvInputGrad, "conv_input_grad_winograd.c", OF_OPERAND, {}, scratch=in_c("tw_conv_input_grad_winograd_scratch"),
-        unsupported_reason=quick_windows, cooperative=True, unsplit_loops=WINDOW | {"f"}, multiples={"c": 4},
-        header="conv_gradient.h", work=in_c.work("tw_conv_input_grad_winograd_work"),
     ),
     Kernel(
         ReluGrad, "relugrad_shared.c", "A B -> Y", dict.fromkeys("ABY", FLOATS), cooperative=True, header="binary.h",

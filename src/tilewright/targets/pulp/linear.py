@@ -16,6 +16,7 @@ from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.relu import Relu
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
+from tilewright.targets.pulp.patches import CONVOLUTION
 from tilewright.targets.pulp.sizes import by_cores, in_c
 from tilewright.targets.pulp.small_products import kernels as small_products
 
@@ -117,14 +118,6 @@ def float_conv_unsupported(op: Op, types: Types) -> str | None:
     return channels_second(op, types)
 
 
-def winograd_unsupported(op: Op, types: Types) -> str | None:
-    """Three by three taps, every pixel, all channels together."""
-    conv = cast(Conv, op)
-    if conv.groups > 1 or conv.spatial(types["W"].shape) != (3, 3) or {*conv.strides, *conv.dilations} != {1}:
-        return "it has not three by three taps with strides of one in one group"
-    return channels_second(op, types)
-
-
 INTEGER_CONV = "X W B:int32 mul:int32 add:int32 -> Y"
 BYTE_CONV = {"X": NARROW, "W": NARROW, "Y": BYTE_OR_TOTAL}
 
@@ -176,16 +169,11 @@ def kernels(cores: int) -> tuple[Kernel, ...]:
             unsupported_reason=float_depthwise_unsupported, cooperative=True, unsplit_loops=frozenset({"r", "s"}),
             header="conv.h", work=in_c.work("tw_depthwise_rows_f32_work"), activations=(Relu,),
         ),
+        CONVOLUTION,
         Kernel(
             Conv, "conv_blocks_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {},
             scratch=by_cores("tw_conv_blocks_scratch", cores), unsupported_reason=float_conv_unsupported,
             cooperative=True, unsplit_loops=frozenset({"c", "r", "s"}), multiples={"f": 4},
             work=in_c.work("tw_conv_blocks_work"), header="conv.h", activations=(Relu,),
-        ),
-        Kernel(
-            Conv, "conv_winograd_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {},
-            scratch=in_c("tw_conv_winograd_scratch"), unsupported_reason=winograd_unsupported, cooperative=True,
-            unsplit_loops=frozenset({"c", "r", "s"}), multiples={"f": 4}, work=in_c.work("tw_conv_winograd_work"),
-            header="conv.h", activations=(Relu,),
         ),
     )  # fmt: skip

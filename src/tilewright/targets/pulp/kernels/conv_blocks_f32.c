@@ -65,15 +65,25 @@ static void copy_windows(const work *k, const corner corners[4]) {
   }
 }
 
+/* Results of a pixel: in their place already, or totals. */
+static inline void store(const tw_conv_params *p, const float *from, int32_t filters, float *y) {
+  if (filters == 4 && p->activation.kind) {
+    const float t0 = from[0], t1 = from[1], t2 = from[2], t3 = from[3];
+    y[0] = tw_positive(t0), y[1] = tw_positive(t1), y[2] = tw_positive(t2), y[3] = tw_positive(t3);
+    return;
+  }
+  for (int32_t f = 0; f < filters; f++) y[f] = p->activation.kind ? tw_positive(from[f]) : from[f];
+}
+
 /* Four pixels with at most four filters of a group; `pixels` of them are there, and filters that are not repeat the
  * last one. */
-static void block(const work *k, const corner corners[4], int32_t pixel, int32_t pixels, int32_t group, int32_t filter,
-                  int32_t filters) {
+static inline __attribute__((always_inline)) void block(const work *k, const corner corners[4], int32_t pixel, int32_t pixels,
+                                                         int32_t group, int32_t filter, int32_t filters) {
   const tw_conv_params *const p = k->p;
   const int32_t run = p->kernel_w * p->in_channels, window = p->kernel_h * run;
   const int32_t first = group * p->out_channels + filter, pitch = p->groups * p->out_channels;
   const int32_t rows = k->is_whole ? 1 : p->kernel_h, length = k->is_whole ? window : run;
-  const int is_direct = pixels == 4 && filters == 4 && !p->activation.kind;
+  const int is_direct = pixels == 4 && filters == 4;
   float *y = k->y + pixel * pitch + first;
   const float *w[4];
   float total[16], begin[4];
@@ -93,8 +103,26 @@ static void block(const work *k, const corner corners[4], int32_t pixel, int32_t
     for (int i = 0; i < 4; i++) w[i] += run;
     ends.from = total, ends.from_step = 4;
   }
-  for (int32_t i = 0; i < pixels && !is_direct; i++, y += pitch) {
-    for (int32_t f = 0; f < filters; f++) y[f] = p->activation.kind ? tw_positive(total[4 * i + f]) : total[4 * i + f];
+  if (is_direct && !p->activation.kind) return;
+  const float *const from = is_direct ? y : total;
+  const int32_t step = is_direct ? pitch : 4;
+  for (int32_t i = 0; i < pixels; i++, y += pitch) store(p, from + i * step, filters, y);
+}
+
+/* Blocks `column` to `end` - 1 of four pixels. In one function, so that registers are saved once. */
+static __attribute__((noinline)) void blocks(const work *k, int32_t pixel, int32_t column, int32_t end) {
+  const tw_conv_params *const p = k->p;
+  const int32_t left = p->batch * p->out_h * p->out_w - pixel, present = tw_min(4, left), quads = (p->out_channels + 3) >> 2;
+  corner corners[4];
+  int32_t is_new = 1;
+  for (; column < end; column++) {
+    const int32_t group = p->groups == 1 ? 0 : column / quads, filter = 4 * (column - group * quads);
+    if (is_new || p->groups > 1) {
+      for (int c = 0; c < 4; c++) corners[c] = corner_of(k, pixel + tw_min(c, present - 1), group);
+      if (k->is_whole) copy_windows(k, corners);
+    }
+    is_new = 0;
+    block(k, corners, pixel, present, group, filter, tw_min(4, p->out_channels - filter));
   }
 }
 
@@ -107,23 +135,13 @@ void TW_NAME(const tw_conv_params *params, const float *x, const float *w, const
   const int32_t run = p->kernel_w * p->in_channels;
   const int is_whole = tw_conv_blocks_window(p) > run;
   const work k = {p, x, w, b, y, zeros, zeros + run + 4 * tw_core() * tw_conv_blocks_window(p), is_whole};
-  const int32_t pixels = p->batch * p->out_h * p->out_w, blocks = (pixels + 3) >> 2;
-  const int32_t quads = (p->out_channels + 3) >> 2, columns = quads * p->groups;
-  const tw_share share = tw_share_of(blocks * columns);
+  const int32_t pixels = p->batch * p->out_h * p->out_w, columns = ((p->out_channels + 3) >> 2) * p->groups;
+  const tw_share share = tw_share_of(((pixels + 3) >> 2) * columns);
   if (share.first >= share.end) return;
-  int32_t at = share.first / columns, column = share.first - at * columns, is_new = 1;
-  corner corners[4];
-  for (int32_t i = share.first; i < share.end; i++) {
-    const int32_t pixel = 4 * at, present = tw_min(4, pixels - pixel), group = p->groups == 1 ? 0 : column / quads;
-    const int32_t filter = 4 * (column - group * quads);
-    if (is_new || p->groups > 1) {
-      for (int c = 0; c < 4; c++) corners[c] = corner_of(&k, pixel + tw_min(c, present - 1), group);
-      if (is_whole) copy_windows(&k, corners);
-    }
-    block(&k, corners, pixel, present, group, filter, tw_min(4, p->out_channels - filter));
-    is_new = ++column == columns;
-    if (!is_new) continue;
-    column = 0;
-    at++;
+  int32_t at = share.first / columns, column = share.first - at * columns;
+  for (int32_t left = share.end - share.first; left > 0; at++, column = 0) {
+    const int32_t end = tw_min(columns, column + left);
+    left -= end - column;
+    blocks(&k, 4 * at, column, end);
   }
 }

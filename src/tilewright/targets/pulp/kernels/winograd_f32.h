@@ -9,6 +9,10 @@
 #include "positive_f32.h"
 #include "winograd_f32_sizes.h"
 
+/* Arrays of an unrolled loop are registers. */
+#define TW_AS_PRAGMA(x) _Pragma(#x)
+#define TW_UNROLLED(turns) TW_AS_PRAGMA(GCC unroll turns)
+
 typedef struct {
   tw_winograd_sizes sizes;
   const float *x, *w, *bias; /* bias may be null */
@@ -33,28 +37,33 @@ static inline tw_patch tw_patch_of(const tw_winograd *k, int32_t number) {
 
 /* ---- filters ---- */
 
-static __attribute__((noinline)) void tw_transform_filter(const tw_winograd *k, const float *w, float *to) {
-  const int32_t plane = k->sizes.filters * k->sizes.channels;
-  float between[12];
-  for (int s = 0; s < 3; s++, w += k->w_column) {
-    const float a = w[0], b = w[k->w_row], c = w[2 * k->w_row], half = 0.5f * (a + c);
-    between[s] = a, between[3 + s] = half + 0.5f * b, between[6 + s] = half - 0.5f * b, between[9 + s] = c;
-  }
-  for (int r = 0; r < 12; r += 3, to += 4 * plane) {
-    const float a = between[r], b = between[r + 1], c = between[r + 2], half = 0.5f * (a + c);
-    to[0] = a, to[plane] = half + 0.5f * b, to[2 * plane] = half - 0.5f * b, to[3 * plane] = c;
+/* Channels of one filter; elements of the 16 matrices are `plane` apart. */
+static __attribute__((noinline)) void tw_transform_filter(const tw_winograd *k, const float *from, int32_t count, float *to) {
+  const int32_t plane = k->sizes.filters * k->sizes.channels, row = k->w_row, column = k->w_column;
+  for (; count > 0; count--, from += k->w_channel, to++) {
+    const float *w = from;
+    float between[12], *next = to;
+    TW_UNROLLED(3) for (int s = 0; s < 3; s++, w += column) {
+      const float a = w[0], b = 0.5f * w[row], c = w[2 * row], half = 0.5f * (a + c);
+      between[s] = a, between[3 + s] = half + b, between[6 + s] = half - b, between[9 + s] = c;
+    }
+    TW_UNROLLED(4) for (int r = 0; r < 12; r += 3) {
+      const float a = between[r], b = 0.5f * between[r + 1], c = between[r + 2], half = 0.5f * (a + c);
+      *next = a, next += plane;
+      *next = half + b, next += plane;
+      *next = half - b, next += plane;
+      *next = c, next += plane;
+    }
   }
 }
 
 static void tw_transform_filters(const tw_winograd *k) {
   const int32_t channels = k->sizes.channels;
   const tw_share share = tw_share_of(k->sizes.filters * channels);
-  int32_t f = share.first / channels, c = share.first - f * channels;
-  for (int32_t i = share.first; i < share.end; i++) {
-    tw_transform_filter(k, k->w + f * k->w_filter + c * k->w_channel, k->filters + i);
-    if (++c < channels) continue;
-    c = 0;
-    f++;
+  for (int32_t i = share.first; i < share.end;) {
+    const int32_t f = i / channels, c = i - f * channels, many = tw_min(channels - c, share.end - i);
+    tw_transform_filter(k, k->w + f * k->w_filter + c * k->w_channel, many, k->filters + i);
+    i += many;
   }
 }
 
@@ -77,12 +86,12 @@ static void tw_find_pixels(const tw_winograd *k, int32_t number, int32_t channel
 static __attribute__((noinline)) void tw_transform_pixels(const float *const at[16], int32_t count, float *to, int32_t plane) {
   for (int32_t i = 0; i < count; i++, to++) {
     float d[16];
-    for (int s = 0; s < 4; s++) {
+    TW_UNROLLED(4) for (int s = 0; s < 4; s++) {
       const float a = at[s][i], b = at[4 + s][i], c = at[8 + s][i], e = at[12 + s][i];
       d[s] = a - c, d[4 + s] = b + c, d[8 + s] = c - b, d[12 + s] = b - e;
     }
     float *next = to;
-    for (int r = 0; r < 16; r += 4) {
+    TW_UNROLLED(4) for (int r = 0; r < 16; r += 4) {
       const float a = d[r], b = d[r + 1], c = d[r + 2], e = d[r + 3];
       *next = a - c, next += plane;
       *next = b + c, next += plane;
@@ -148,7 +157,7 @@ static __attribute__((noinline)) void tw_transform_results(const tw_winograd *k,
   for (; count > 0; count--, from++, filter++, y++) {
     const float bias = k->bias ? k->bias[filter * k->bias_step] : 0.0f, *next = from;
     float sums[8];
-    for (int s = 0; s < 4; s++, next += plane) {
+    TW_UNROLLED(4) for (int s = 0; s < 4; s++, next += plane) {
       const float a = next[0], b = next[4 * plane], c = next[8 * plane], d = next[12 * plane];
       sums[s] = a + b + c, sums[4 + s] = b - c - d;
     }
