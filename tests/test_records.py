@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import functools
 import pickle
 from dataclasses import field, replace
 from typing import Any
@@ -104,11 +103,6 @@ def test_what_cannot_be_hashed_says_so() -> None:
 class Shown:
     inner: Any
 
-    @records.cached_property
-    def doubled(self) -> list[Any]:
-        """Twice."""
-        return [self.inner, self.inner]
-
 
 def test_a_value_that_holds_itself_has_a_text() -> None:
     inner: list[Any] = []
@@ -123,9 +117,3 @@ def test_arrays_that_are_one_object_are_equal() -> None:
 
 def test_they_are_pickled() -> None:
     assert pickle.loads(pickle.dumps(Shown((1, 2)))) == Shown((1, 2))
-
-
-def test_properties_are_worked_out_once() -> None:
-    shown = Shown(1)
-    assert shown.doubled is shown.doubled == [1, 1]
-    assert Shown.doubled.__doc__ == functools.cached_property(Shown.doubled.function).__doc__  # type: ignore[attr-defined]

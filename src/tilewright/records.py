@@ -1,8 +1,7 @@
-"""Frozen dataclasses, and properties that are worked out once, that cost little when a program starts and runs.
+"""Frozen dataclasses that cost little when a program starts.
 
 `dataclass` is the standard one but for this: the functions that compare, hash and print are not compiled for each
-class, which takes more time than all else of loading a module. A command loads some six hundred of them. `replace` is
-the standard one too, without calling `__init__` where that would only copy.
+class, which takes more time than all else of loading a module. A command loads some six hundred of them.
 """
 
 from __future__ import annotations
@@ -10,11 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass, replace
-    from functools import cached_property
+    from dataclasses import dataclass
 else:
     import dataclasses
-    from functools import cache, partial
+    from functools import partial
     from operator import attrgetter
     from reprlib import recursive_repr
 
@@ -58,39 +56,5 @@ else:
         read = [attrgetter(name) for name in names]
         return (lambda self: (read[0](self),)) if read else (lambda self: ())
 
-    def replace(record, /, **values):
-        """`dataclasses.replace`."""
-        kind = type(record)
-        copied = _copied(kind)
-        if not copied.issuperset(values):
-            return dataclasses.replace(record, **values)
-        made, known = object.__new__(kind), vars(record)
-        vars(made).update({name: known[name] for name in copied}, **values)
-        return made
 
-    @cache
-    def _copied(kind):
-        """The fields of a class whose `__init__` does nothing but copy them; none of another."""
-        fields = dataclasses.fields(kind)
-        is_plain = (
-            kind.__dataclass_params__.frozen and not hasattr(kind, "__post_init__") and not hasattr(kind, "__slots__")
-        )
-        return frozenset(field.name for field in fields) if is_plain and all(f.init for f in fields) else frozenset()
-
-    class cached_property:  # noqa: N801
-        """`functools.cached_property` without its lock: threads that come at once work the value out twice."""
-
-        def __init__(self, function):
-            self.function, self.__doc__ = function, function.__doc__
-
-        def __set_name__(self, owner, name):
-            self.name = name
-
-        def __get__(self, instance, owner=None):
-            if instance is None:
-                return self
-            value = instance.__dict__[self.name] = self.function(instance)
-            return value
-
-
-__all__ = ["cached_property", "dataclass", "replace"]
+__all__ = ["dataclass"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import field
-from functools import lru_cache
+from dataclasses import field, replace
+from functools import cached_property, lru_cache
 from typing import TypeVar
 
 from tilewright.errors import CompileError, Refusal, printable
@@ -14,7 +14,7 @@ from tilewright.ir.op import Op
 from tilewright.ir.scale import NO_SCALES, Scale, Scales
 from tilewright.ir.short_names import short_names
 from tilewright.ir.types import BYTES, Array, Shape, TensorType, type_of
-from tilewright.records import cached_property, dataclass, replace
+from tilewright.records import dataclass
 
 MAX_ELEMENTS = 2**31 - 1
 """Element counts and offsets are 32-bit integers in the generated C."""

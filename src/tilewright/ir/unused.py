@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tilewright.ir.graph import Graph, Node
-from tilewright.records import replace
 
 
 def drop_unused(graph: Graph) -> Graph:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from tilewright.ir.graph import Builder, Graph, Node, rebuild
 from tilewright.ir.unused import drop_unused
-from tilewright.records import replace
 
 Replace = Callable[[Node, Builder], Mapping[str, str] | None]
 """Emits what stands for a node and says which tensor stands for each of its results; None keeps the node."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tilewright.emulator.qemu_machines import moved
 from tilewright.errors import CompileError
-from tilewright.records import replace
 from tilewright.sim.platform import PAGE, Platform
 from tilewright.target.isa import COMPILER_CPU, check_isa, compiler_flag, extensions, has_float
 from tilewright.target.memory import ARENA, STACK, Memory, holding

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from tilewright.ir.types import Array, Shape, limits
 from tilewright.ops._rearranged import MADE, folded_zero, value_per_filter
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
-from tilewright.records import dataclass, replace
+from tilewright.records import dataclass
 
 INT8 = (-128, 127)
 WIDE = "int16"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tilewright.ir.graph import Graph, Node
-from tilewright.records import replace
 from tilewright.target.cost_model import call_cycles, work
 from tilewright.target.mapping import Choice, Estimate, Mapped, first_form, map_nodes
 from tilewright.target.target import Target

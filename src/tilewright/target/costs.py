@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
-from tilewright.records import dataclass, replace
+from tilewright.records import dataclass
 
 Coefficients = tuple[float, ...]
 """Cycles for each unit of a kernel's features."""

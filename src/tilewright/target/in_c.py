@@ -24,6 +24,7 @@ import ctypes
 import re
 import struct
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,7 +32,7 @@ from typing import TYPE_CHECKING
 from tilewright.errors import InternalError
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import BYTES, TensorType
-from tilewright.records import cached_property, dataclass
+from tilewright.records import dataclass
 from tilewright.target.struct_size import Layout, struct_layout
 from tilewright.toolchain.compiler import find_compiler
 from tilewright.toolchain.shared_library import library_of

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
+from functools import cached_property
 from pathlib import Path
 
 from tilewright.ir.op import Op, Params
 from tilewright.ir.requant import roundings_of
 from tilewright.ir.rounding import ALL, Rounding, names
 from tilewright.ir.types import Array
-from tilewright.records import cached_property, dataclass
+from tilewright.records import dataclass
 from tilewright.target.in_c import InC, WorkInC
 from tilewright.target.params import Types as Types
 from tilewright.target.params import params_of

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 
 from tilewright.errors import CompileError, Refusal, raise_all
@@ -13,7 +13,7 @@ from tilewright.ir.digest import first_equal
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array, TensorType, type_of
-from tilewright.records import cached_property, dataclass, replace
+from tilewright.records import dataclass
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.memory import Memory
 from tilewright.target.struct_size import struct_bytes

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from tilewright.errors import InternalError
-from tilewright.records import cached_property, dataclass
+from tilewright.records import dataclass
 from tilewright.target.caches import Caches
 
 CORES = "cores"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from tilewright.records import replace
 from tilewright.sim.platform import Memory as Place
 from tilewright.sim.platform import Platform, ReadPort
 from tilewright.target.board_file import BoardFile, BoardMemory

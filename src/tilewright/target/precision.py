@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from tilewright.errors import Refusal
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.half_floats import infer
 from tilewright.ir.types import TensorType
-from tilewright.records import replace
 from tilewright.target.kernel import Argument, Kernel, Types
 from tilewright.target.mapping import only_engines, unsupported
 from tilewright.target.target import Target

@@ -6,7 +6,7 @@ import ctypes
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cache
 from pathlib import Path
 from typing import TypeVar
@@ -14,7 +14,7 @@ from typing import TypeVar
 from tilewright.emulator.machine import Emulator
 from tilewright.emulator.qemu import Qemu
 from tilewright.errors import InternalError
-from tilewright.records import dataclass, replace
+from tilewright.records import dataclass
 from tilewright.sim.platform import Platform
 from tilewright.sim.platforms import find_platform
 from tilewright.sim.rtl.build import RtlDevice

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from tilewright.errors import CompileError
-from tilewright.records import dataclass, replace
+from tilewright.records import dataclass
 from tilewright.target.options import FOLDERS, PAIRS, SIZES, SWITCH, WORDS, Machines, Option, option, option_of
 from tilewright.target.runner import GPU_DEFINITIONS, GpuProcess
 

@@ -7,6 +7,7 @@ expressions, and held to what they are with numbers, at many sizes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations_with_replacement
 from typing import Any
@@ -19,7 +20,7 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ir.length import Form, Least, Length, Symbol, as_size, constant, lengths_in, numbers_of
 from tilewright.ir.op import Params
 from tilewright.ir.tried_sizes import Call
-from tilewright.records import dataclass, replace
+from tilewright.records import dataclass
 from tilewright.target.kernel import Kernel
 from tilewright.target.mapping import Choice, Mapped, Refused, unsupported
 

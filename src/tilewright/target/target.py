@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array
 from tilewright.passes import Pass
-from tilewright.records import cached_property, dataclass, replace
+from tilewright.records import dataclass
 from tilewright.sim.platform import Platform
 from tilewright.sim.simulator import Simulator
 from tilewright.target.agents import Agents

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
-from functools import lru_cache
+from dataclasses import field, replace
+from functools import cached_property, lru_cache
 from typing import Any
 
 from tilewright.errors import present
 from tilewright.ir.affine import Box, Span, clip
 from tilewright.ir.op import Index, Op
 from tilewright.ir.types import BYTES, Shape, TensorType
-from tilewright.records import cached_property, dataclass, replace
+from tilewright.records import dataclass
 from tilewright.tiling.windows import window
 
 LoopSpan = tuple[str, int, int]

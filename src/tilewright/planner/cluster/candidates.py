@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -16,7 +18,7 @@ from tilewright.planner.cluster.elsewhere import Elsewhere
 from tilewright.planner.cluster.enumerate import best, layer_of, options
 from tilewright.planner.cluster.tiling_option import Layer, Limits, Operand, RuntimeSlots, TilingOption
 from tilewright.planner.cluster.weight_memory import may_be_resident
-from tilewright.records import cached_property, dataclass, replace
+from tilewright.records import dataclass
 from tilewright.target.costs import Costs
 from tilewright.target.mapping import Estimate, Mapped
 from tilewright.target.memory import Link

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.memory import allocator
-from tilewright.records import dataclass, replace
+from tilewright.records import dataclass
 from tilewright.target.kernel import Kernel
 from tilewright.target.mapping import Mapped
 from tilewright.target.memory import Memory, Paths

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tilewright.ir.graph import Graph
 from tilewright.memory.allocator import Problem, Solution
@@ -23,7 +24,7 @@ from tilewright.planner.cluster.home_buffers import home_problem, spilled_beside
 from tilewright.planner.cluster.lifetimes import states_of
 from tilewright.planner.cluster.tiling_option import TilingOption
 from tilewright.planner.keys import staged_key, tensor_key
-from tilewright.records import dataclass, replace
+from tilewright.records import dataclass
 from tilewright.target.mapping import Mapped
 from tilewright.target.memory import Memory
 from tilewright.target.settings import Settings

@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 from tilewright.planner.cluster.tile_params import scratch_of
 from tilewright.planner.cluster.tiling_option import Layer, Limits
-from tilewright.records import cached_property, dataclass, replace
+from tilewright.records import dataclass
 from tilewright.target.cost_model import busiest_core_cycles, cold_cycles, grid_cycles, overlapped
 from tilewright.target.costs import Costs
 from tilewright.target.kernel import CycleEstimate, Kernel

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from tilewright.ir.graph import Graph, Node
 from tilewright.ops.identity import Identity
 from tilewright.passes.aliasing import view_owners
-from tilewright.records import dataclass, replace
+from tilewright.records import dataclass
 from tilewright.target.mapping import Mapped
 
 MOST_PASSED = 3

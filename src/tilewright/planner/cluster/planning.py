@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from tilewright.errors import CompileError
 from tilewright.memory.arena import Arena
@@ -23,7 +24,6 @@ from tilewright.planner.cluster.tile_shortage import no_option_fits
 from tilewright.planner.home import ARENA, STATE, Home
 from tilewright.planner.keys import SCRATCH, buffer_key, staged_key, staging_key, tensor_key
 from tilewright.planner.machine_bound import MachineBound, Way, Work
-from tilewright.records import replace
 from tilewright.target.mapping import Mapped, with_nodes
 from tilewright.target.memory import Link, Paths
 from tilewright.target.settings import Settings

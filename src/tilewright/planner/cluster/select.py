@@ -11,13 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from tilewright.errors import present
 from tilewright.memory import cp_sat
 from tilewright.memory.cp_sat import Term, Var
-from tilewright.records import cached_property, dataclass
+from tilewright.records import dataclass
 
 UNIT = 8
 """Sizes are counted in units of this many bytes: the model's numbers stay small."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tilewright.errors import CompileError
 from tilewright.ir.graph import Node
@@ -11,7 +12,6 @@ from tilewright.planner.cluster.candidates import Candidate
 from tilewright.planner.cluster.capacity import TileBudget, option_for
 from tilewright.planner.cluster.enumerate import options
 from tilewright.planner.cluster.tiling_option import Layer, Limits, TilingOption
-from tilewright.records import replace
 
 MOST_BYTES = 2**31
 """More than any memory has."""

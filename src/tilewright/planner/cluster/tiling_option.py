@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from functools import cached_property
 from typing import NamedTuple
 
 from tilewright.ir.graph import Node
 from tilewright.ir.types import TensorType
-from tilewright.records import cached_property, dataclass
+from tilewright.records import dataclass
 from tilewright.target.costs import Costs
 from tilewright.target.kernel import Kernel
 from tilewright.target.memory import Link, Paths

@@ -12,8 +12,7 @@ from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
-from tilewright.targets.generic.quantised import attention_features
-from tilewright.targets.microcontroller.elementwise import ATTENTION_SCRATCH, SHORT
+from tilewright.targets.microcontroller.elementwise import ATTENTION_SCRATCH, ATTENTION_WORK, SHORT
 
 
 def apart(op: Op, types: Types) -> str | None:
@@ -35,7 +34,7 @@ KERNELS = (
     Kernel(
         QLinearAttention, "qlinearattention_pairs.c", "Q K V table:int32 position:int32 -> Y",
         {"Q": NARROW, "K": NARROW, "V": NARROW, "Y": SHORT}, scratch=ATTENTION_SCRATCH,
-        features=attention_features, header="qlinearattention.h",
+        work=ATTENTION_WORK, header="qlinearattention.h",
     ),
     Kernel(
         QLinearReduceMean, "qlinearreducemean_rows.c", "X -> Y", {"X": NARROW, "Y": NARROW}, unsupported_reason=apart,

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import cast
-
 from tilewright.ir.op import Op
-from tilewright.ops._attention_rows import AttentionRows
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.fusedattention import FusedAttention
 from tilewright.ops.limitedattention import LimitedAttention
@@ -30,7 +26,7 @@ from tilewright.ops.tflitel2norm import TfliteL2Norm
 from tilewright.ops.tflitesigmoid import TfliteSigmoid
 from tilewright.ops.tflitesoftmax import TfliteSoftmax
 from tilewright.ops.tflitesoftmax16 import TfliteSoftmax16
-from tilewright.target.kernel import Kernel, Types
+from tilewright.target.kernel import Kernel
 from tilewright.targets.generic.linear import channels_last, channels_second
 from tilewright.targets.generic.movement import INDICES
 from tilewright.targets.generic.sizes import in_c
@@ -42,13 +38,6 @@ INTEGER = NARROW | {"int32"}
 
 def binary(op: type[Op], source: str, operands: frozenset[str]) -> Kernel:
     return Kernel(op, source, "A B -> Y", {"A": operands, "B": operands, "Y": INTEGER})
-
-
-def attention_features(op: Op, types: Types, tile: Mapping[str, int], cores: int) -> tuple[float, ...]:
-    """Rows, their scores, and the products of both matrices."""
-    seen = cast(AttentionRows, op).keys_seen({name: kind.shape for name, kind in types.items()})
-    rows = tile["b"] * tile["t"] * tile["g"] * tile["r"]
-    return rows, rows * seen, rows * seen * (tile["d"] + tile["e"])
 
 
 KERNELS = (
@@ -85,15 +74,15 @@ KERNELS = (
     Kernel(
         QLinearAttention, "qlinearattention.c", "Q K V table:int32 position:int32 -> Y",
         {"Q": BYTE | {"int16"}, "K": BYTE | {"int16"}, "V": BYTE, "Y": INTEGER},
-        scratch=in_c("tw_qlinearattention_scratch"), features=attention_features,
+        scratch=in_c("tw_qlinearattention_scratch"), work=in_c.work("tw_qlinearattention_work"),
     ),
     Kernel(
         FusedAttention, "fusedattention.c", "Q:float32 K:float32 V:float32 position:int32 -> Y:float32", {},
-        scratch=in_c("tw_fusedattention_scratch"), features=attention_features,
+        scratch=in_c("tw_fusedattention_scratch"), work=in_c.work("tw_fusedattention_work"),
     ),
     Kernel(
         LimitedAttention, "limitedattention.c", "Q:float32 K:float32 V:float32 position:int32 -> Y:float32", {},
-        scratch=in_c("tw_limitedattention_scratch"), features=attention_features,
+        scratch=in_c("tw_limitedattention_scratch"), work=in_c.work("tw_limitedattention_work"),
     ),
     Kernel(
         QLinearGather, "qlineargather.c", "X indices rows:int32 columns:int32 -> Y",

@@ -21,7 +21,7 @@ from tilewright.requant.high_word import LARGEST_SUMMAND, is_plain
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
 from tilewright.targets.generic.linear import TOTALS, channels_second
-from tilewright.targets.generic.quantised import attention_features
+from tilewright.targets.generic.sizes import in_c as portable
 from tilewright.targets.microcontroller import samples
 from tilewright.targets.microcontroller.sizes import in_c
 
@@ -91,11 +91,12 @@ KERNELS = (
     ),
 )  # fmt: skip
 ATTENTION_SCRATCH = in_c("tw_qlinearattention_bytes_scratch")
+ATTENTION_WORK = portable.work("tw_qlinearattention_work")
 PLAIN = (
     *WITHOUT_VECTORS,
     Kernel(
         QLinearAttention, "qlinearattention_bytes.c", "Q K V table:int32 position:int32 -> Y",
-        {"Q": NARROW, "K": NARROW, "V": NARROW, "Y": SHORT}, scratch=ATTENTION_SCRATCH, features=attention_features,
+        {"Q": NARROW, "K": NARROW, "V": NARROW, "Y": SHORT}, scratch=ATTENTION_SCRATCH, work=ATTENTION_WORK,
         header="qlinearattention.h",
     ),
     Kernel(

@@ -15,10 +15,10 @@ from tilewright.ops.qlinearattention import QLinearAttention
 from tilewright.requant.arithmetic import Arithmetic
 from tilewright.requant.solver import Form
 from tilewright.requant.spec import RequantSpec
-from tilewright.target.extents import Extents, up
+from tilewright.target.extents import up
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
-from tilewright.targets.pulp.sizes import by_cores
+from tilewright.targets.pulp.sizes import by_cores, in_c
 
 UPPER_HALF = Form(
     "upper_half", frozenset({Arithmetic.ONCE}), dict.fromkeys(("int8", "uint8", "int16", "uint16", "int32")),
@@ -99,18 +99,6 @@ def turns(types: Types) -> bool:
 MANY = 4
 
 
-def features(op: Op, types: Types, extents: Extents, cores: int) -> tuple[float, ...]:
-    """The call, rows, scores, those of 16 bits, words of keys, rows of four values, their words, scores of long keys
-    (more than a word)."""
-    fused = cast(QLinearAttention, op)
-    rows = float(up(extents["b"] * extents["t"] * extents["g"] * extents["r"], cores))
-    seen = rows * fused.keys_seen({name: kind.shape for name, kind in types.items()})
-    fine = seen if fused.softmax.bits else 0.0
-    words = seen * extents["d"] / (2 if types["K"].dtype == "int16" else 4)
-    longer = seen if words > seen else 0.0
-    return 1.0, rows, seen, fine, words, rows * extents["e"] / 4, seen * extents["e"] / 4, longer
-
-
 def kernels(cores: int) -> tuple[Kernel, ...]:
     """For a cluster of so many."""
     return (
@@ -118,6 +106,6 @@ def kernels(cores: int) -> tuple[Kernel, ...]:
             QLinearAttention, "attention_dots.c", "Q:int8 K V table:int32 position:int32 -> Y:int8",
             {"K": frozenset({"int8", "int16"}), "V": NARROW}, partial(params, cores=cores),
             by_cores("tw_attention_dots_scratch", cores), unsupported_reason, cooperative=True,
-            unsplit_loops=frozenset("rsde"), features=features,
+            unsplit_loops=frozenset("rsde"), work=in_c.work("tw_attention_dots_work"),
         ),
     )  # fmt: skip

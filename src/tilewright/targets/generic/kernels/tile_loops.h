@@ -20,6 +20,11 @@ typedef struct {
   int64_t t, b;
 } tw_cell_loops;
 
+/* Sequences, queries, groups of heads and heads of a group, elements of a key and of a value. */
+typedef struct {
+  int64_t b, t, g, r, d, e;
+} tw_attention_loops;
+
 /* All together: points. */
 typedef struct {
   int64_t rest;
