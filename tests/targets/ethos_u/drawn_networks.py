@@ -21,7 +21,7 @@ from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.reshape import Reshape
 
-KINDS = ("conv", "depthwise", "add", "mul", "pool", "average", "scaled", "concat", "pad", "square")
+KINDS = ("conv", "depthwise", "add", "mul", "pool", "average", "scaled", "concat", "pad", "square", "patches")
 
 
 class Drawing:
@@ -96,10 +96,25 @@ class Drawing:
         made = [given, self.weights(filters, channels // groups, *taps), *constants]
         return self.emit(op, made, op.requant.zero_point if op.requant else 0)
 
+    def patches(self) -> str:
+        """Windows side by side, further apart than an NPU's own strides."""
+        given = self.any()
+        _, channels, *size = self.shape(given)
+        sides = [taps for taps in (4, 5, 6) if not any(one % taps for one in size)]
+        if not sides:
+            return self.conv()
+        constants, shift = self.factors(7, channels * sides[0] ** 2)
+        op = Conv((sides[0], sides[0]), x_zero=self.zeros[given], requant=self.requant(shift))
+        made = [given, self.weights(7, channels, sides[0], sides[0]), *constants]
+        return self.emit(op, made, op.requant.zero_point if op.requant else 0)
+
     def dense(self, given: str, channels: int) -> str:
+        """Of 8 or 16 bits."""
         filters = int(self.random.integers(1, 30))
         constants, shift = self.factors(filters, channels)
-        op = MatMul(trans_b=True, a_zero=self.zeros[given], requant=self.requant(shift))
+        wide = Requant(shift - 2, "int16", -(2**15), 2**15 - 1, int(self.random.integers(-9999, 9999)))
+        requant = wide if self.random.random() < 0.5 else self.requant(shift)
+        op = MatMul(trans_b=True, a_zero=self.zeros[given], requant=requant)
         return self.emit(op, [given, self.weights(filters, channels), *constants], 0)
 
     # ---- elements ----

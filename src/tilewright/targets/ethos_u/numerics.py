@@ -42,9 +42,12 @@ MOST_TAPS, TALLEST = 4096, 64
 """Of a kernel."""
 MOST_OFF = 0.01
 """Steps of the result that summands between two totals may be off."""
+MOST_OFF_WIDE = 0.5
+"""The same of 16 bits: their zero point is such a summand, because those of an NPU have none."""
 KINDS = ("Conv", "MatMul", "QLinearAdd", "QLinearMul", "QLinearReduceMean", "QLinearAveragePool", "RequantShift")
-NUMBERS = Numbers(steps_by_operator=dict.fromkeys((*KINDS, "TfliteAdd", "Reshape"), 1.0), share=1 / 16)
-"""Two roundings where there was one, and factors of 24 bits: a result near a tie may be the next one."""
+NUMBERS = Numbers(steps_by_operator=dict.fromkeys((*KINDS, "TfliteAdd", "Reshape"), 1.0), share=1 / 4)
+"""Two roundings where there was one, and factors of 24 bits: a result near a tie may be the next one. Of bytes that are
+few; of 16 bits those whose zero point has been rounded to a total."""
 
 
 def run(graph: Graph) -> Graph:
@@ -101,8 +104,8 @@ def _layer(graph: Graph, meaning: Meaning, node: Node) -> Layer | None:
     op = node.op
     if not isinstance(op, Conv | MatMul) or op.requant is None or op.requant.rounding not in PLAIN:
         return None
-    is_bytes = graph.types[node.inputs[0]].dtype == op.requant.dtype == "int8"
-    if not is_bytes or node.inputs[1] not in graph.constants:
+    kinds = graph.types[node.inputs[0]].dtype, op.requant.dtype
+    if kinds not in (("int8", "int8"), ("int8", "int16")) or node.inputs[1] not in graph.constants:
         return None
     operands, filters = node.operands(), _filters(graph, node)
     bias_name = "B" if isinstance(op, Conv) else "C"
@@ -110,14 +113,18 @@ def _layer(graph: Graph, meaning: Meaning, node: Node) -> Layer | None:
     if mul is None or add is None or bias is None or np.any(mul <= 0):
         return None
     wanted = mul * 2.0**-op.requant.shift
+    requant, most = op.requant, MOST_OFF
+    if requant.dtype == "int16":
+        add, most = add + (requant.zero_point << requant.shift), MOST_OFF_WIDE
+        requant = replace(requant, zero_point=0)
     bias = bias + np.rint(add / mul).astype(np.int64)
-    is_far = np.any(np.abs(add - mul * np.rint(add / mul)) > MOST_OFF * 2.0**op.requant.shift)
+    is_far = np.any(np.abs(add - mul * np.rint(add / mul)) > most * 2.0**requant.shift)
     ends = meaning.scale(node.inputs[0]), meaning.scale(node.outputs[0])
     multipliers, exponents = factors(layer_scales(wanted * ends[1] / ends[0], *ends), Rounding.DOUBLE)
     if is_far or np.any(np.abs(bias) >= 2**31) or exponents is None or np.any(multipliers == 0):
         return None
     constants = {"bias": bias, "mul": multipliers, "exponent": exponents}
-    return Layer(op.requant, {name: values.astype(np.int32) for name, values in constants.items()})
+    return Layer(requant, {name: values.astype(np.int32) for name, values in constants.items()})
 
 
 def layer_scales(weights: Array, given: float, made: float) -> Array:

@@ -112,11 +112,16 @@ def stages_of(graph: Graph, on_core: Mapping[str, str]) -> dict[str, int]:
 def _cut(graph: Graph, on_core: Mapping[str, str]) -> list[Part]:
     """Those that compute something, in the order in which they run."""
     stages = stages_of(graph, on_core)
-    groups: dict[int, list[Node]] = {}
-    for node in graph.nodes:
+    groups: dict[tuple[int, int], list[Node]] = {}
+    for number, node in enumerate(graph.nodes):
         if node.key not in on_core:
-            groups.setdefault(stages[node.key], []).append(node)
+            groups.setdefault((stages[node.key], _own_part(graph, node) * number), []).append(node)
     return [_part(graph, nodes) for _, nodes in sorted(groups.items()) if not all(map(moves, nodes))]
+
+
+def _own_part(graph: Graph, node: Node) -> bool:
+    """What gives 16 bits is a part of its own: several results of a part are bytes, and the core reads it anyway."""
+    return graph.types[node.key].dtype != "int8"
 
 
 def _part(graph: Graph, nodes: Sequence[Node]) -> Part:
@@ -173,7 +178,7 @@ def _agrees(graph: Graph, part: Part, made: Made) -> bool:
 
 def _wrong(npu: str, graph: Graph, meaning: Meaning, part: Part) -> Reasons:
     """The nodes of a part whose own streams differ; all, where each is right alone."""
-    alone = [node for node in part.nodes if not moves(node)]
+    alone = [node for node in part.nodes if not node.op.view]
     found = {node.key: DIFFERS for node in alone if len(alone) > 1 and _left_alone(npu, graph, meaning, node)}
     return found or {node.key: DIFFERS for node in alone}
 

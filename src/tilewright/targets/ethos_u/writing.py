@@ -50,10 +50,10 @@ class Writing:
     """Keys of the nodes for which tensors of the file are there."""
 
     def tensor(self, name: str) -> int:
-        """Of int8, with its scale."""
+        """With its scale; results of layers may have 16 bits."""
         if name not in self.known:
             kind = self.graph.types[name]
-            if kind.dtype != "int8":
+            if kind.dtype not in ("int8", "int16"):
                 raise Refusal(f"'{name}' is {kind.dtype}; only int8 goes to the NPU")
             value = self.graph.constants.get(name)
             self.known[name] = self.like(name, kind.shape, f"t{len(self.file.tensors)}", value)
@@ -63,7 +63,7 @@ class Writing:
         """Another tensor with the scale of one of the graph."""
         scales, zero = (self.meaning.scale(name),), self.meaning.zero(name)
         called = called or f"n{len(self.file.tensors)}"
-        return self.file.add(FileTensor(called, "int8", shape, scales, zero, value=value))
+        return self.file.add(FileTensor(called, self.graph.types[name].dtype, shape, scales, zero, value=value))
 
     def constant(self, value: Array, scales: Sequence[float] = (), axis: int = 0) -> int:
         name = f"c{len(self.file.tensors)}"
@@ -95,6 +95,8 @@ def write(made: Writing, node: Node) -> None:
     dtype = made.graph.types[node.inputs[0]].dtype
     if dtype != "int8":
         raise Refusal(f"its input is {dtype}; only int8 goes to the NPU")
+    if made.graph.types[node.outputs[0]].dtype == "int16" and not isinstance(node.op, Conv | MatMul):
+        raise Refusal("its results have 16 bits, which only layers have on the NPU")
     rule(made, node)
 
 
@@ -151,8 +153,8 @@ def _is_tflite(requant: Requant | None) -> Requant:
         raise Refusal("its results are totals of 32 bits")
     if requant.rounding != Rounding.DOUBLE:
         raise Refusal(ROUNDS.format(requant.rounding))
-    if requant.dtype != "int8":
-        raise Refusal(f"its results are {requant.dtype}; only int8 goes to the NPU")
+    if requant.dtype not in ("int8", "int16"):
+        raise Refusal(f"its results are {requant.dtype}; the NPU gives int8 and int16")
     return requant
 
 
@@ -168,10 +170,10 @@ def _clamp(requant: Requant) -> int:
 
 def _conv(made: Writing, node: Node) -> None:
     op = instance(node.op, Conv)
-    requant = _is_tflite(op.requant)
     given = made.graph.constants.get(node.inputs[1])
     if given is None:
         raise Refusal("its weights are computed")
+    requant = _is_tflite(op.requant)
     if not op.channels_last or op.rank != 2:
         raise Refusal(f"works on {op.rank} spatial axes" if op.rank != 2 else "has channels as the second axis")
     image = _window(made, node, op, given.shape[1:3], op.x_zero)
@@ -227,10 +229,10 @@ def _same(op: Windowed, sizes: Shape, kernel: Shape) -> tuple[int, ...]:
 def _matmul(made: Writing, node: Node) -> None:
     """A convolution of one tap over a row of as many pixels as there are rows."""
     op = instance(node.op, MatMul)
-    requant = _is_tflite(op.requant)
     given = made.graph.constants.get(node.inputs[1])
     if given is None:
-        raise Refusal("multiplies two tensors that are computed")
+        raise Refusal("multiplies two tensors that are computed; the NPU takes constant weights")
+    requant = _is_tflite(op.requant)
     if given.ndim != 2 or op.perm_a or op.perm_b or op.perm_y or op.trans_a:
         raise Refusal("reads or writes its operands in another order")
     weights = _weights(made, node, op.a_zero, given if op.trans_b else given.T, op.b_zero)
@@ -307,6 +309,8 @@ def _transpose(made: Writing, node: Node) -> None:
 
 
 def _concat(made: Writing, node: Node) -> None:
+    if any(name in made.graph.constants for name in node.inputs):
+        raise Refusal("joins a constant, of which Vela's streams make something else")
     axis, operands = instance(node.op, Concat).axis, [made.tensor(name) for name in node.inputs]
     axis %= len(made.graph.types[node.outputs[0]].shape)
     made.file.apply("CONCATENATION", operands, made.tensor(node.outputs[0]), "ConcatenationOptions", Axis=axis)
