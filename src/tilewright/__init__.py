@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tilewright.report.page.write_report import write_report
     from tilewright.run.compare import Agreement
     from tilewright.run.result import Result
+    from tilewright.target.settings import Settings
     from tilewright.training.losses import CrossEntropy, MeanSquares
     from tilewright.training.optimizers import SGD, Adam, AdamW
     from tilewright.training.train import train
@@ -33,7 +34,8 @@ __version__ = VERSION
 
 __all__ = [
     "SGD", "Adam", "AdamW", "Agreement", "Analysis", "CompileError", "CrossEntropy", "InternalError", "LanguageModel",
-    "MeanSquares", "Program", "Result", "analyze", "compile", "explore", "ops", "targets", "train", "write_report",
+    "MeanSquares", "Program", "Result", "Settings", "analyze", "compile", "explore", "ops", "targets", "train",
+    "write_report",
 ]  # fmt: skip
 
 _HOMES = {
@@ -42,7 +44,8 @@ _HOMES = {
     "compile": "program.compile_model", "explore": "exploring.explore.explore",
     "SGD": "training.optimizers.SGD", "Adam": "training.optimizers.Adam", "AdamW": "training.optimizers.AdamW",
     "CrossEntropy": "training.losses.CrossEntropy", "MeanSquares": "training.losses.MeanSquares",
-    "train": "training.train.train", "write_report": "report.page.write_report.write_report",
+    "Settings": "target.settings.Settings", "train": "training.train.train",
+    "write_report": "report.page.write_report.write_report",
 }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tilewright import pipeline
+from tilewright import pipeline, targets
 from tilewright.analysis.costs import Analysis, analysis_of
 from tilewright.codegen import projects
 from tilewright.codegen.projects.project import Project
@@ -51,10 +51,13 @@ from tilewright.run.steps import (
 from tilewright.target.settings import DEFAULT, PRECISIONS, Settings, with_options
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from tilewright.profiling.measuring import Profiled
     from tilewright.profiling.memory_map import MemoryMap
     from tilewright.quantiser.cost.reporting import Report
     from tilewright.quantiser.quantise import Options, Quantised
+    from tilewright.target.asked import Asked
 
 Progress = Callable[[str], None]
 """Told what is being done now."""
@@ -369,15 +372,18 @@ def _without_collecting() -> Iterator[None]:
 
 @_without_collecting()
 def compile_model(
-    model: Any, example_inputs: Given | None = None, target: str = "generic", *,
+    model: Any, example_inputs: Given | None = None, target: str = "", *, board: str = "",
     dims: Mapping[str, int | tuple[int, int]] | None = None, dtypes: Mapping[str, str] | None = None,
     name: str | None = None, cc: str | None = None, settings: Settings = DEFAULT, progress: Progress = silent,
     shapes: Mapping[str, Sequence[int]] | None = None, bind: Mapping[str, Any] | None = None,
     states: Mapping[str, str] | None = None, tflite_rounding: str = "", quantise: Any = None,
     quantise_options: Options | None = None, check_export: bool = True, max_trips: int | None = None,
-    random_seed: int | None = None, **options: Any,
+    random_seed: int | None = None, **options: Unpack[Asked],
 ) -> Program:  # fmt: skip
     """Compile a model to C: an ONNX or TensorFlow Lite file (or its bytes, or loaded), or what a framework has.
+
+    `target` is the name of a target (`generic` by default), `board` that of a board, which says for which core, or a
+    .toml file that describes one.
 
     `example_inputs` fix the shapes and types of a PyTorch module, a Keras model or a JAX function, and choose the
     width of integer inputs that an ONNX model declares as floats. `dims` binds symbolic dimensions to sizes, or to
@@ -394,7 +400,7 @@ def compile_model(
     called as in `Settings` or on the command line: `cores`, `numerics`, `accelerators` (folders,
     docs/accelerators.md), `kernels` (folders, docs/own_kernels.md), `cpu`, `threads`, `pin` and all others.
     """
-    settings = with_options(settings, options)
+    settings, target = with_options(settings, options), targets.named_or_board(target, board)
     start = time.perf_counter()
     progress("reading the model")
     options_of_model: dict[str, Any] = {

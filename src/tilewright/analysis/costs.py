@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tilewright import pipeline
+from tilewright import pipeline, targets
 from tilewright.ir.arrays import Given
 from tilewright.ir.graph import Node
 from tilewright.ir.numerics_record import NumericsRecord
@@ -19,7 +19,12 @@ from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.planned_flow import Planned, planned_layers
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.runner import NANOSECONDS
-from tilewright.target.settings import DEFAULT, Settings
+from tilewright.target.settings import DEFAULT, Settings, with_options
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from tilewright.target.asked import Asked
 
 
 @dataclass(frozen=True)
@@ -158,15 +163,23 @@ class Analysis:
 def analyze(
     model: Any,
     example_inputs: Given | None = None,
-    target: str = "generic",
+    target: str = "",
     *,
+    board: str = "",
     dims: Mapping[str, int] | None = None,
     dtypes: Mapping[str, str] | None = None,
     settings: Settings = DEFAULT,
     tflite_rounding: str = "",
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    bind: Mapping[str, Any] | None = None,
+    states: Mapping[str, str] | None = None,
+    **options: Unpack[Asked],
 ) -> Analysis:
-    """What a model costs on a target, or a `CompileError` that names everything that stands in the way."""
+    """What a model costs on a target, or a `CompileError` that names everything that stands in the way. Arguments are
+    those of `compile`."""
+    settings, target = with_options(settings, options), targets.named_or_board(target, board)
     said: dict[str, Any] = {"dims": dims or {}, "dtypes": dtypes or {}, "tflite_rounding": tflite_rounding}
+    said |= {"shapes": shapes or {}, "bind": bind or {}, "states": states or {}}
     graph = pipeline.import_model(model, example_inputs, target, **said)
     return analysis_of(pipeline.stage(graph, target, "schedule", settings=settings))
 

@@ -117,7 +117,9 @@ class Planning:
 
     def target(self, named: str) -> str:
         """What is compiled for: the target that is named, or the board's."""
-        return target_of(named, self.board_name)
+        from tilewright import targets
+
+        return targets.named_or_board(named, self.board_name)
 
     def settings(self) -> Settings:
         return self.asked
@@ -185,21 +187,6 @@ def _bytes(least: int, given: str | int) -> int:
 
 def _default(name: str) -> Any:
     return FORMS[OPTIONS[name].form].default(getattr(Settings(), name))
-
-
-def target_of(named: str, board: str) -> str:
-    """A board says for which core; another one may not be asked for besides."""
-    from tilewright import targets
-
-    if not board:
-        return named or "generic"
-    targets.find_board(board)
-    core = targets.core_of(board)
-    if named not in ("", core, board):
-        raise CompileError(
-            f"--target {named}", f"contradicts --board {board}, whose core is {core}", "leave one of them out"
-        )
-    return board
 
 
 EXAMPLES = {

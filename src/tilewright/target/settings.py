@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from difflib import get_close_matches
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from tilewright.errors import CompileError
@@ -229,9 +230,13 @@ def _value(one: Option, name: str, value: Any, before: Any) -> Any:
     """As a field has it."""
     if isinstance(before, int) and not isinstance(before, bool) and not isinstance(value, int):
         raise CompileError(f"{name}={value!r}", "is not a whole number", f"for example {name}={before}")
+    if isinstance(before, bool) and not isinstance(value, bool):
+        if one.form != SWITCH or value not in ("on", "off"):
+            raise CompileError(f"{name}={value!r}", "is neither True nor False", f"for example {name}={not before}")
+        return value == "on"
     match one.form:
         case "folders":
-            return (*before, *map(str, value))
+            return (*before, *map(str, (value,) if isinstance(value, str | PathLike) else value))
         case "words":
             return tuple(value.split(",")) if isinstance(value, str) else tuple(value)
         case "pairs" | "sizes":

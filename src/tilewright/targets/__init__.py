@@ -120,3 +120,16 @@ def core_of(board: str) -> str:
     """The core that a board has, whatever stands in for it beside an NPU."""
     name = _board_and_npu(board)[0]
     return next((file.cpu for file in boards() if file.name == name), "") or find_board(board).platform.groups[0].name
+
+
+def named_or_board(named: str, board: str) -> str:
+    """What is compiled for. A board says for which core; another one may not be asked for besides."""
+    if not board:
+        return named or "generic"
+    find_board(board)
+    core = core_of(board)
+    if named not in ("", core, board):
+        raise CompileError(
+            f"--target {named}", f"contradicts --board {board}, whose core is {core}", "leave one of them out"
+        )
+    return board

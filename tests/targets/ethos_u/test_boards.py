@@ -11,9 +11,9 @@ import tilewright
 from tests.support.networks import ROOT, needs_networks
 from tilewright import pipeline, targets
 from tilewright.analysis.ranking import ranked
-from tilewright.cli.options import target_of
 from tilewright.errors import CompileError
 from tilewright.target.settings import Settings
+from tilewright.targets import named_or_board
 
 REASON = "pip install 'tilewright[ethos-u]'"
 BOARDS = {
@@ -51,9 +51,9 @@ def test_npus_that_a_board_does_not_have(name: str, said: str, hint: str) -> Non
 
 
 def test_the_core_of_a_board_is_not_the_one_that_stands_in_for_it() -> None:
-    assert target_of("cortex-m55", "alif-e7+u55-128") == "alif-e7+u55-128"
+    assert named_or_board("cortex-m55", "alif-e7+u55-128") == "alif-e7+u55-128"
     with pytest.raises(CompileError, match="contradicts --board alif-e7, whose core is cortex-m55"):
-        target_of("cortex-m33", "alif-e7")
+        named_or_board("cortex-m33", "alif-e7")
 
 
 def test_a_file_that_names_another_npu_than_it_has(tmp_path: Path) -> None:
