@@ -14,7 +14,7 @@ from tests.support.command import Command
 from tilewright.toolchain import doctor
 
 ROOT = Path(__file__).parents[2]
-OTHERS = {"rtl", "gpu-test", "test", "readers"}
+OTHERS = {"rtl", "gpu-test", "test", "readers", "docs"}
 """Extras that are no packages to look for: a program, and what tests need."""
 
 

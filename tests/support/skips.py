@@ -34,8 +34,8 @@ DEFENCES = (
     ),
     Defence(
         "other packages",
-        r"'(gguf|openai|pyarrow\.parquet|distributed)'",
-        "each is the second opinion of one or two tests, or an optional format",
+        r"'(mkdocs|material|gguf|openai|pyarrow\.parquet|distributed)'",
+        "the second opinion of one or two tests, an optional format, or the site (extra docs)",
     ),
     Defence(
         "packages of the test extra",

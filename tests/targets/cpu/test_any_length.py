@@ -23,6 +23,7 @@ ROUNDING = 2e-5
 pytestmark = [needs_emulator(WITH_VECTORS), pytest.mark.in_turns(6)]
 
 
+@pytest.mark.in_turns(12)
 def test_convolutions_and_products(monkeypatch: pytest.MonkeyPatch) -> None:
     used = run_on(cases(default_rng(5)), WITH_VECTORS, monkeypatch, tolerance=ROUNDING)
     assert used == {"conv_panels", "depthwise_channels", "winograd"}

@@ -1,0 +1,1 @@
+"""Pages of the site that are made from the code whenever it is built."""

@@ -1,0 +1,59 @@
+"""What MkDocs calls: pages from the code are added to those of `docs/`, and links out of that folder are turned."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from scripts.site import commands, errors, gallery, matrix  # noqa: E402 (found by the line above)
+
+OUTSIDE = re.compile(r"\[([^\]]*)\]\(\.\./([^)#]*)(#[^)]*)?\)")
+"""A link from a page of `docs/` to another folder of the checkout."""
+PAGES = {"CONTRIBUTING.md": "reference/contributing.md", "CHANGELOG.md": "reference/changelog.md"}
+"""Pages of the checkout's root, and where the site has them."""
+MADE = {
+    "reference/commands.md": commands.page,
+    "reference/errors.md": errors.page,
+    "reference/operators.md": matrix.page,
+    "reference/gallery.md": gallery.page,
+}
+
+
+def on_config(config: Any) -> Any:
+    """A page that has no place yet is found under More."""
+    named = set(re.findall(r"[\w/]+\.md", repr(config.nav)))
+    others = sorted({path.name for path in (ROOT / "docs").glob("*.md")} - named)
+    if others:
+        config.nav.append({"More": others})
+    return config
+
+
+def on_files(files: Any, config: Any) -> Any:
+    made = {name: make() for name, make in MADE.items()}
+    made |= {place: from_root((ROOT / name).read_text(encoding="utf-8")) for name, place in PAGES.items()}
+    made |= {f"reference/{name}": text for name, text in gallery.reports().items()}
+    for name, text in made.items():
+        files.append(File.generated(config, name, content=text))
+    return files
+
+
+def from_root(text: str) -> str:
+    """A page of the root as one of the folder `reference`; other files of the checkout are named, not linked."""
+    text = re.sub(r"^```(\w+) (\S+)$", r'```\1 title="\2"', text.replace("](docs/", "](../"), flags=re.M)
+    return re.sub(r"\[([^\]]*)\]\((?!\.\./|#|https?:)[^)]*\)", r"\1", text)
+
+
+def on_page_markdown(markdown: str, page: Any, **others: Any) -> str:
+    return markdown if page.file.src_uri.startswith("reference/") else OUTSIDE.sub(_turned, markdown)
+
+
+def _turned(link: re.Match[str]) -> str:
+    text, place, part = link.groups()
+    return f"[{text}]({PAGES[place]}{part or ''})" if place in PAGES else text
