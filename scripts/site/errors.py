@@ -19,6 +19,11 @@ LEAST = 14
 """Letters of a message's fixed text without which an example could be another's."""
 
 HEAD = """\
+---
+search:
+  boost: 0.3
+---
+
 # Error messages
 
 Every refusal of the compiler, from its source: what is wrong, which part of the compiler says so, and what to do. An
