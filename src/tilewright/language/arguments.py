@@ -24,15 +24,18 @@ def path_of(value: Any, name: str) -> Path:
 
 
 def text_of(path: Path) -> str:
-    """What a file of plain text holds."""
+    """What a file of plain text holds, which is something."""
     try:
-        return path.read_text(encoding="utf-8")
+        found = path.read_text(encoding="utf-8")
     except OSError as error:
         what = f"cannot be read: {error.strerror or error}"
         raise CompileError(str(path), what, "name a file of text like that which the model is for") from None
     except UnicodeDecodeError as error:
         what = f"is not UTF-8: byte {error.start} is {error.object[error.start]:#04x}"
         raise CompileError(str(path), what, "give a file of plain text") from None
+    if not found.strip():
+        raise CompileError(str(path), "has no text", "name a file of text like that which the model is for")
+    return found
 
 
 def whole(value: Any, name: str) -> int:

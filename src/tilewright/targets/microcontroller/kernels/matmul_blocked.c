@@ -13,6 +13,43 @@
 #include "block_products.h"
 #include "requant_row.h"
 
+/* A last block may have less than four columns, whose totals begin with whatever is not beyond the end. */
+static const int32_t *starts(const tw_matmul_blocked_params *p, const int32_t *c, int32_t column, int32_t *own) {
+  if (column + TW_BLOCK <= p->columns) return c + column;
+  for (int32_t i = 0; i < TW_BLOCK; i++) own[i] = c[tw_min(column + i, p->columns - 1)];
+  return own;
+}
+
+#ifdef __riscv_vector
+#include "sum_lanes.h"
+
+/* Totals of neighbouring columns, at once if they have one factor. */
+static void requantise_columns(const tw_matmul_blocked_params *p, tw_way way, int32_t column, const int32_t *mul,
+                               const int32_t *add, const int32_t *total, TW_Y *y, int32_t count) {
+  const int32_t at_once = p->mul_step || p->add_step ? 1 : count;
+  for (int32_t i = 0; i < count; i += at_once) {
+    const int32_t f = column + i;
+    const tw_factor factor = tw_factor_of(way, &p->requant, mul ? mul[f * p->mul_step] : 0,
+                                          add ? add[f * p->add_step] : 0);
+    tw_requantise_row(way, &p->requant, &factor, total + i, y + i, at_once);
+  }
+}
+
+/* Lanes are elements of the row. */
+static void one_row(const tw_matmul_blocked_params *p, tw_way way, const TW_A *a, const int8_t *w, const int32_t *c,
+                    const int32_t *mul, const int32_t *add, TW_Y *y) {
+  int32_t total[TW_MOST_LANES];
+  for (int32_t first = 0, count; first < p->columns; first += count) {
+    count = tw_min(TW_MOST_LANES, p->columns - first);
+    for (int32_t i = 0; i < count; i += TW_BLOCK) {
+      int32_t own[TW_BLOCK];
+      const int32_t *const start = starts(p, c, first + i, own);
+      tw_lanes_dots(a, w + (first + i) * p->inner, p->inner, start, total + i);
+    }
+    requantise_columns(p, way, first, mul, add, total, y + first, count);
+  }
+}
+#else
 /* Results of a block's columns in some rows. */
 TW_ALWAYS void store(const tw_matmul_blocked_params *p, tw_way way, int32_t column, const int32_t *mul,
                      const int32_t *add, tw_totals total, TW_Y *y, int32_t rows) {
@@ -27,23 +64,6 @@ TW_ALWAYS void store(const tw_matmul_blocked_params *p, tw_way way, int32_t colu
   }
 }
 
-/* A last block may have less than four columns, whose totals begin with whatever is not beyond the end. */
-static const int32_t *starts(const tw_matmul_blocked_params *p, const int32_t *c, int32_t column, int32_t *own) {
-  if (column + TW_BLOCK <= p->columns) return c + column;
-  for (int32_t i = 0; i < TW_BLOCK; i++) own[i] = c[tw_min(column + i, p->columns - 1)];
-  return own;
-}
-
-#ifdef __riscv_vector
-#include "sum_lanes.h"
-
-/* Totals of one row: lanes are elements of it. */
-static void one_block(const TW_A *a, const int8_t *w, int32_t inner, const int32_t *start, tw_totals total) {
-  int32_t own[TW_BLOCK];
-  tw_lanes_dots(a, w, inner, start, own);
-  for (int32_t i = 0; i < TW_BLOCK; i++) total[i][0] = own[i];
-}
-#else
 /* Element by element, so that those of four rows lie side by side. */
 static void interleave(const TW_A *a, int32_t inner, TW_A *panel) {
   const TW_A *b = a + inner, *c = b + inner, *d = c + inner;
@@ -62,20 +82,16 @@ static void four_rows(const tw_matmul_blocked_params *p, tw_way way, const TW_A 
   }
 }
 
-static void one_block(const TW_A *a, const int8_t *w, int32_t inner, const int32_t *start, tw_totals total) {
-  tw_products_1(a, 1, w, inner, start, total);
-}
-#endif
-
 static void one_row(const tw_matmul_blocked_params *p, tw_way way, const TW_A *a, const int8_t *w, const int32_t *c,
                     const int32_t *mul, const int32_t *add, TW_Y *y) {
   for (int32_t column = 0; column < p->columns; column += TW_BLOCK) {
     int32_t own[TW_BLOCK];
     tw_totals total;
-    one_block(a, w + column * p->inner, p->inner, starts(p, c, column, own), total);
+    tw_products_1(a, 1, w + column * p->inner, p->inner, starts(p, c, column, own), total);
     store(p, way, column, mul, add, total, y + column, 1);
   }
 }
+#endif
 
 void TW_NAME(const tw_matmul_blocked_params *params, const TW_A *a, const int8_t *w, const int32_t *c,
              const int32_t *mul, const int32_t *add, TW_Y *y, void *scratch) {
