@@ -2,8 +2,11 @@
 #include "alone.h"
 #include "pool_count.h"
 
+typedef float total_of;
+
 static inline float start(void) { return 0.0f; }
 static inline float with(float total, float x) { return total + x; }
+static inline float result_of(float total) { return total; }
 
 static inline float scale_of(const tw_pool_params *p, int32_t top, int32_t left) {
   const int32_t rows =

@@ -22,15 +22,18 @@ typedef struct {
   int32_t x_step, g_step, count;
 } run;
 
-/* In its own function, so that the code of a block stays small. */
-static __attribute__((noinline)) void add_run(const run *at, int32_t channels, int32_t filters, float total[16]) {
-  const float *a[4], *b[4];
-  a[0] = at->g, b[0] = at->x;
-  for (int i = 1; i < 4; i++) {
-    a[i] = i < filters ? a[0] + i : a[i - 1];
-    b[i] = i < channels ? b[0] + i : b[i - 1];
+/* A run as often as `turns` says, so far further each time. In its own function, so that the code of a block stays small. */
+static __attribute__((noinline)) void add_runs(run at, int32_t turns, int32_t x_jump, int32_t g_jump, int32_t channels,
+                                               int32_t filters, float total[16]) {
+  for (; turns > 0; turns--, at.x += x_jump, at.g += g_jump) {
+    const float *a[4], *b[4];
+    a[0] = at.g, b[0] = at.x;
+    for (int i = 1; i < 4; i++) {
+      a[i] = i < filters ? a[0] + i : a[i - 1];
+      b[i] = i < channels ? b[0] + i : b[i - 1];
+    }
+    tw_block_f32(a, at.g_step, b, at.x_step, at.count, tw_in_place(total));
   }
-  tw_block_f32(a, at->g_step, b, at->x_step, at->count, tw_in_place(total));
 }
 
 static __attribute__((noinline)) void negate(float total[16]) {
@@ -44,17 +47,15 @@ static __attribute__((noinline)) void negate(float total[16]) {
  * sees outside the image, which the next or the last row has in their place. Those products are taken away before. */
 static void add_rows_as_one(run row, int32_t width, int32_t height, int32_t channels, int32_t filters, float total[16]) {
   const int32_t outside = height > 1 ? width - row.count : 0;
-  run column = {row.x + row.count * row.x_step, row.g + row.count * row.g_step, width * row.x_step, width * row.g_step,
+  const run column = {row.x + row.count * row.x_step, row.g + row.count * row.g_step, width * row.x_step, width * row.g_step,
                 height - 1};
   if (outside > 0) {
     negate(total);
-    for (int32_t i = outside; i > 0; i--, column.x += row.x_step, column.g += row.g_step) {
-      add_run(&column, channels, filters, total);
-    }
+    add_runs(column, outside, row.x_step, row.g_step, channels, filters, total);
     negate(total);
   }
   row.count += (height - 1) * width;
-  add_run(&row, channels, filters, total);
+  add_runs(row, 1, 0, 0, channels, filters, total);
 }
 
 /* All pixels under tap (r, s) of one image. */
@@ -66,18 +67,14 @@ static void add_image(const work *k, int32_t r, int32_t s, const float *x, int32
   const tw_range inside = tw_inside(right, p->stride_w, p->in_w, p->out_w);
   const int32_t count = inside.end - inside.first, height = rows.end - rows.first;
   if (count <= 0 || height <= 0) return;
-  run row = {x + ((rows.first * p->stride_h + down) * p->in_w + inside.first * p->stride_w + right) * k->channels,
+  const run row = {x + ((rows.first * p->stride_h + down) * p->in_w + inside.first * p->stride_w + right) * k->channels,
              g + (rows.first * p->out_w + inside.first) * k->filters, p->stride_w * k->channels, k->filters, count};
   const int are_alike = p->in_w == p->out_w && p->stride_w == 1 && p->stride_h == 1;
   if (are_alike && 4 * (p->out_w - count) < height) {
     add_rows_as_one(row, p->out_w, height, channels, filters, total);
     return;
   }
-  for (int32_t left = height; left > 0; left--) {
-    add_run(&row, channels, filters, total);
-    row.x += p->stride_h * p->in_w * k->channels;
-    row.g += p->out_w * k->filters;
-  }
+  add_runs(row, height, p->stride_h * p->in_w * k->channels, p->out_w * k->filters, channels, filters, total);
 }
 
 /* Four filters from f and four channels from c on of a group, or as many as are left. */

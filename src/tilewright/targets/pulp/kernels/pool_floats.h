@@ -1,7 +1,9 @@
 /* The loops of pools of floats with the channels last, all cores together: four channels of a window at a time. A kernel
  * includes this after it has said what it does:
- *   float start(void)                    of no elements
- *   float with(float total, float x)     with one more element
+ *   total_of                             what is known of some elements
+ *   total_of start(void)                 of no elements
+ *   total_of with(total_of total, float x)  with one more element
+ *   float result_of(total_of total)
  *   float scale_of(params, top, left)    what the results of a window are multiplied by */
 #ifndef TW_POOL_FLOATS_H
 #define TW_POOL_FLOATS_H
@@ -25,7 +27,7 @@ static inline window_of inside_of(const tw_pool_params *p, const float *image, i
 }
 
 static inline void four_channels(const window_of *w, const float *row, float scale, float *y) {
-  float t0 = start(), t1 = start(), t2 = start(), t3 = start();
+  total_of t0 = start(), t1 = start(), t2 = start(), t3 = start();
   for (int32_t r = w->rows; r > 0; r--, row += w->down) {
     const float *x = row;
     for (int32_t s = w->columns; s > 0; s--, x += w->across) {
@@ -33,15 +35,16 @@ static inline void four_channels(const window_of *w, const float *row, float sca
       t0 = with(t0, x0), t1 = with(t1, x1), t2 = with(t2, x2), t3 = with(t3, x3);
     }
   }
-  y[0] = t0 * scale, y[1] = t1 * scale, y[2] = t2 * scale, y[3] = t3 * scale;
+  const float y0 = result_of(t0), y1 = result_of(t1), y2 = result_of(t2), y3 = result_of(t3);
+  y[0] = y0 * scale, y[1] = y1 * scale, y[2] = y2 * scale, y[3] = y3 * scale;
 }
 
 static TW_COMPACT void one_channel(const window_of *w, const float *row, float scale, float *y) {
-  float total = start();
+  total_of total = start();
   for (int32_t r = w->rows; r > 0; r--, row += w->down) {
     for (int32_t s = 0; s < w->columns; s++) total = with(total, row[s * w->across]);
   }
-  *y = total * scale;
+  *y = result_of(total) * scale;
 }
 
 void TW_NAME(const tw_pool_params *params, const float *x, float *y) {
