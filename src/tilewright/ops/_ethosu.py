@@ -45,6 +45,8 @@ class EthosU(Internal):
     """Estimated, of the stream: `of_stream` counts them."""
     products: int = 0
     """Of the layers that it stands for; 0 where they are not known."""
+    first: int = 0
+    """The word with which the stream begins; those before it are for Arm's driver."""
 
     def index(self, shapes: Shapes) -> Index:
         maps = {name: tuple(map(whole, shape)) for name, shape in shapes.items()}
@@ -76,7 +78,7 @@ class EthosU(Internal):
             arena.bytes[at : at + row.size], _marks(arena)[at : at + row.size] = row, 1
         fast = _unwritten(self.fast) if self.fast else arena
         constants = Region(np.ascontiguousarray(weights), is_constant=True)
-        _machine(self.npu).run(stream.view(np.uint32), {WEIGHTS: constants, ARENA: arena, FAST: fast})
+        _machine(self.npu).run(stream[self.first :].view(np.uint32), {WEIGHTS: constants, ARENA: arena, FAST: fast})
         parts = [arena.bytes[at : at + size] for at, size in zip(self.results_at, self.results_bytes, strict=True)]
         return np.concatenate(parts).view(self.dtype).reshape(self.shape)
 

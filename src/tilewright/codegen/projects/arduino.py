@@ -16,7 +16,7 @@ TAKEN = LIBRARY_HEADERS | {"arduino", "network", "network_data", Path(CALL).stem
 
 def files(project: Project) -> dict[str, Content]:
     if project.includes(PLACE) or project.flags:
-        whose = " and ".join(one.name for one in project.used_external_kernels)
+        whose = " and ".join(one.name for one in project.used_external_kernels) or project.target.name
         raise CompileError(
             "--as arduino",
             f"an Arduino library cannot have compiler options or include folders, which the kernels of {whose} need",

@@ -24,7 +24,7 @@ def has_float_unit(target: Target) -> bool:
 
 
 def gnu_flags(target: Target) -> list[str]:
-    """Of the core that is known."""
+    """Of the core that is known, and what its target defines."""
     isa = target.agents.isa
     if not isa:
         raise CompileError(
@@ -38,7 +38,7 @@ def gnu_flags(target: Target) -> list[str]:
     units = [UNITS[feature] for feature in features if feature in UNITS]
     hard = [f"-mfpu={unit}" for unit in units]
     floats = ["-mfloat-abi=hard", *hard] if _is_hard(target) else ["-mfloat-abi=soft"]
-    return [f"{CPU}{cpu.replace('_', '-')}", "-mthumb", *floats]
+    return [f"{CPU}{cpu.replace('_', '-')}", "-mthumb", *floats, *target.definitions]
 
 
 def _is_arm(target: Target) -> bool:

@@ -79,8 +79,8 @@ class Project:
 
     @property
     def flags(self) -> list[str]:
-        """Of the compiler, that kernels from outside the package want."""
-        return [flag for one in self.used_external_kernels for flag in one.flags]
+        """Of the compiler: what the target defines, and what kernels from outside the package want."""
+        return [*self.target.definitions, *(flag for one in self.used_external_kernels for flag in one.flags)]
 
     # ---- one call ---------------------------------------------------------------------------------------------------
 

@@ -19,13 +19,15 @@ class Payload:
     words: NDArray[np.uint32]
     npu: str | None
     """The NPU that it was compiled for, if it says so."""
+    before: NDArray[np.uint32]
+    """Words for the driver, ahead of the stream."""
 
 
 def read_payload(data: bytes, where: str) -> Payload:
     if not data or len(data) % 4:
         raise CompileError(where, f"has {len(data)} bytes, which are no 32-bit words", "give a command stream")
     words = np.frombuffer(data, dtype="<u4").astype(np.uint32)
-    return _driver_payload(words, where) if words[0] == MARK else Payload(words, None)
+    return _driver_payload(words, where) if words[0] == MARK else Payload(words, None, words[:0])
 
 
 def _driver_payload(words: NDArray[np.uint32], where: str) -> Payload:
@@ -39,7 +41,7 @@ def _driver_payload(words: NDArray[np.uint32], where: str) -> Payload:
         elif kind == NOTHING:
             at += 1
         elif kind == STREAM and at + 1 + size <= len(words):
-            return Payload(words[at + 1 : at + 1 + size], npu)
+            return Payload(words[at + 1 : at + 1 + size], npu, words[: at + 1])
         else:
             raise CompileError(where, f"word {at} is {tag:#010x}, which is no driver action", "give a command stream")
     raise CompileError(where, f"its {len(words)} words have no command stream", "give a command stream")

@@ -36,7 +36,8 @@ INTEGERS = frozenset({"int8", "uint8", "int16", "int32"})
 def job_params(op: EthosU, types: Types) -> Params:
     inputs = [kind for name, kind in types.items() if name not in ("stream", "weights", "Y")]
     return {
-        "words": types["stream"].elements, "arena": op.arena, "fast": op.fast, "inputs": len(inputs),
+        "words": types["stream"].elements, "first": op.first, "constants": types["weights"].bytes,
+        "arena": op.arena, "fast": op.fast, "inputs": len(inputs),
         "input_at": list(op.inputs_at), "input_bytes": [kind.bytes for kind in inputs], "results": len(op.results_at),
         "result_at": list(op.results_at), "result_bytes": list(op.results_bytes),
     }  # fmt: skip

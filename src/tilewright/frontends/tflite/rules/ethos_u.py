@@ -40,8 +40,9 @@ def ethos_u(node: Node) -> Sequence[str]:
         payload.npu or "", arena, 0 if same else _bytes(node.declared(FAST)), tuple(one.offset for one in given),
         tuple(one.offset for one in results), sizes, (sum(sizes),) if several else results[0].shape,
         "int8" if several else results[0].dtype,
+        first=len(payload.before),
     ).of_stream(payload.words)  # fmt: skip
-    words = node.add_constant(payload.words.view(np.int32), "stream")
+    words = node.add_constant(np.concatenate([payload.before, payload.words]).view(np.int32), "stream")
     constants = node.value(CONSTANTS) if node.has(CONSTANTS) else None
     weights = node.input(CONSTANTS) if constants is not None and constants.size else node.add_constant(NO_CONSTANTS)
     made = node.emit(op, words, weights, *(node.input(k) for k in range(FIRST_INPUT, node.count)))

@@ -1,6 +1,10 @@
 /* A part of a network on the NPU: inputs into the stream's arena, one job, results out of it. */
 #include "bytes.h"
+#ifdef TW_ETHOS_U_CORE_DRIVER
+#include "ethos_u_core_driver.h"
+#else
 #include "ethos_u_driver.h"
+#endif
 #include "ethos_u_job.h"
 
 #ifndef TW_NAME
@@ -18,7 +22,13 @@ void TW_NAME(const tw_ethos_u_job_params *params, const int32_t *stream, const u
   for (int32_t i = 0; i < params->inputs; i++)
     memcpy(arena + params->input_at[i], x[i], (size_t)params->input_bytes[i]);
   const void *const regions[] = {weights, arena, fast};
-  tw_ethos_u_run(stream, (uint32_t)params->words * 4, regions, 3);
+#ifdef TW_ETHOS_U_CORE_DRIVER
+  const uint32_t arena_bytes = (uint32_t)params->arena, fast_bytes = (uint32_t)params->fast;
+  const uint32_t sizes[] = {(uint32_t)params->constants, arena_bytes, fast_bytes ? fast_bytes : arena_bytes};
+  tw_ethos_u_invoke(stream, (uint32_t)params->words * 4, regions, sizes, 3);
+#else
+  tw_ethos_u_run(stream + params->first, (uint32_t)(params->words - params->first) * 4, regions, 3);
+#endif
   for (int32_t i = 0; i < params->results; i++) {
     memcpy(results, arena + params->result_at[i], (size_t)params->result_bytes[i]);
     results += params->result_bytes[i];

@@ -3,9 +3,12 @@
 
 #include "tw.h"
 
-/* A command stream of so many words, the bytes of its arenas, and where the first has inputs and results. */
+/* A payload of so many words, of which a stream is the last, the bytes of its constants and arenas, and where the first
+ * arena has inputs and results. */
 typedef struct {
   int32_t words;
+  int32_t first; /* word of the stream; what is before it is for Arm's driver */
+  int32_t constants;
   int32_t arena;
   int32_t fast; /* 0: it is the first */
   int32_t inputs;

@@ -1,0 +1,75 @@
+"""The kernel with Arm's driver: a driver of the same interface notes what it is given."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from tilewright import targets
+from tilewright.toolchain.compiler import compile_objects, find_compiler, link_without_runtime
+
+HEADER = """
+#include <stddef.h>
+#include <stdint.h>
+struct ethosu_driver;
+struct ethosu_driver *ethosu_reserve_driver(void);
+void ethosu_release_driver(struct ethosu_driver *drv);
+int ethosu_invoke_v3(struct ethosu_driver *drv, const void *data, const int bytes, uint64_t *const base,
+                     const size_t *sizes, const int count, void *user);
+"""
+PROGRAM = r"""
+#include <stdio.h>
+#include <string.h>
+
+#include "ethosu_driver.h"
+#include "ethos_u_job.h"
+
+void tw_ethos_u_job(const tw_ethos_u_job_params *params, const int32_t *stream, const uint8_t *weights,
+                    const int8_t *const *x, int8_t *y, void *scratch);
+static int npu;
+struct ethosu_driver *ethosu_reserve_driver(void) { return (struct ethosu_driver *)&npu; }
+void ethosu_release_driver(struct ethosu_driver *drv) { printf("released %d\n", drv == (struct ethosu_driver *)&npu); }
+int ethosu_invoke_v3(struct ethosu_driver *drv, const void *data, const int bytes, uint64_t *const base,
+                     const size_t *sizes, const int count, void *user) {
+  char *arena = (char *)(uintptr_t)base[1];
+  printf("%.4s %d %d %d %d %d\n", (const char *)data, bytes, count, (int)sizes[0], (int)sizes[1], (int)sizes[2]);
+  memcpy(arena + 16, arena + 4, 3); /* the job: results are the inputs */
+  return drv != (struct ethosu_driver *)&npu || base[1] != base[2] || user != 0;
+}
+int main(void) {
+  static const int32_t input_at[] = {4}, input_bytes[] = {3}, result_at[] = {16}, result_bytes[] = {3};
+  static const tw_ethos_u_job_params params = {10, 8, 5, 32, 0, 1, input_at, input_bytes, 1, result_at, result_bytes};
+  static const int8_t x[] = {7, -8, 9}, *const inputs[] = {x};
+  static int32_t payload[10], arena[8];
+  static const uint8_t weights[5];
+  int8_t y[3];
+  memcpy(payload, "COP1", 4);
+  tw_ethos_u_job(&params, payload, weights, inputs, y, arena);
+  printf("%d %d %d\n", y[0], y[1], y[2]);
+  return 0;
+}
+"""
+
+
+def test_arms_driver_is_given_the_whole_payload_and_all_regions(tmp_path: Path) -> None:
+    (tmp_path / "ethosu_driver.h").write_text(HEADER)
+    (tmp_path / "main.c").write_text(PROGRAM)
+    target = targets.find("cortex-m33+u55-128")
+    kernel = target.kernel_file("ethos_u_job.c")
+    folders = [f"-I{folder / 'kernels'}" for folder in target.folders]
+    flags = [
+        "-O2",
+        "-fno-sanitize=all",
+        "-std=c99",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-DTW_ETHOS_U_CORE_DRIVER",
+        f"-I{tmp_path}",
+        *folders,
+    ]
+    compiler, program = find_compiler(), tmp_path / "program"
+    objects = compile_objects(dict.fromkeys([tmp_path / "main.c", kernel], flags), tmp_path, compiler)
+    link_without_runtime(objects, [], program, compiler, ["-O2"])
+    said = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+    assert said.splitlines() == ["COP1 40 3 5 32 32", "released 1", "7 -8 9"]
