@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -12,10 +13,11 @@ from onnx import TensorProto, helper
 
 import tilewright as tw
 from tests.accelerator.buses import APB_AND_TCDM, AXI_LITE_AND_AXI
-from tests.accelerator.folders import EXAMPLES, changed
+from tests.accelerator.folders import EXAMPLES, QVANILLA, changed
 from tilewright.accelerator.folder import beside_model, read_folder
 from tilewright.bringup.beside_rtl import check_beside_rtl
 from tilewright.bringup.check import check_folder, run_jobs
+from tilewright.bringup.fit import fit_to_rtl
 from tilewright.bringup.skeleton import new_folder
 from tilewright.errors import CompileError
 from tilewright.sim.rtl.build import rtl_library
@@ -232,6 +234,25 @@ def test_the_model_of_qvanilla_is_near_its_verilog() -> None:
     assert found
     assert found.jobs == 12
     assert found.worst < 0.02
+
+
+@has_verilator
+def test_declared_cycles_are_fitted_to_the_verilog(products: Path) -> None:
+    """Declared as taking twice as long, a job counts half."""
+    declared = (products / "accelerator.py").read_text()
+    unit, right = fit_to_rtl(str(products), "rv32", jobs=6)
+    twice = re.sub(r'cycles="([^"]*)"', r'cycles="2 * (\1)"', declared)
+    assert twice != declared
+    (products / "accelerator.py").write_text(twice)
+    _, found = fit_to_rtl(str(products), "rv32", jobs=6)
+    assert unit.rtl is not None
+    assert found.costs.scale == pytest.approx(right.costs.scale / 2, rel=1e-3)
+    assert found.declared_error > 0.5 > found.device_error
+
+
+def test_a_folder_without_verilog_is_not_fitted() -> None:
+    with pytest.raises(CompileError, match="has no Verilog"):
+        fit_to_rtl(str(QVANILLA), "rv32")
 
 
 @pytest.mark.fast

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tilewright import targets
+from tilewright.accelerator.folder import beside_model, read_folder
 from tilewright.accelerator.kernels import Requantisation, requantisation
 from tilewright.accelerator.unit import ANY, Costs, Unit
 from tilewright.bringup.check import CORES, Trial, run_jobs
@@ -30,6 +32,8 @@ class Fit:
     device_error: float
     """Median over all jobs, of the device alone."""
     jobs: int
+    declared_error: float
+    """The same of what is declared, without a scale."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +72,22 @@ def fit(words: str, target: str = "", jobs: int = JOBS, seed: int = 1) -> tuple[
     costs, rest = _fitted(seen)
     total = device + np.array([one.rest for one in seen])
     error = float(np.median(abs(scale * declared + rest - total) / total))
-    off = float(np.median(abs(scale * declared - device) / np.maximum(device, 1)))
-    return trial.unit, Fit(replace(costs, scale=round(scale, 4)), error, off, len(seen))
+    off, before = (float(np.median(abs(by * declared - device) / np.maximum(device, 1))) for by in (scale, 1.0))
+    return trial.unit, Fit(replace(costs, scale=round(scale, 4)), error, off, len(seen), before)
+
+
+def target_or_first(name: str) -> str:
+    return name or targets.first_simulated()
+
+
+def fit_to_rtl(words: str, target: str, jobs: int = JOBS) -> tuple[Unit, Fit]:
+    """The declared cycles, held to the Verilog of the folder."""
+    found = read_folder(words)
+    if found.rtl is None and not beside_model(words):
+        raise CompileError(
+            words, "has no Verilog to be fitted to", "docs/rtl.md; `tilewright calibrate` fits to a model"
+        )
+    return fit(words if found.rtl is not None else beside_model(words), target, jobs)
 
 
 def _fitted(seen: Sequence[_Observed]) -> tuple[Costs, Array]:

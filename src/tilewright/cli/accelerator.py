@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from tilewright.cli.help import PlainCommand, PlainGroup
-from tilewright.cli.process import AGREES, print_json, progress_display, show
+from tilewright.cli.process import AGREES, print_json, progress_display, show, uninterrupted
 
 app = typer.Typer(
-    cls=PlainGroup, help="Accelerators of your own: new, check, area, driver, page.", no_args_is_help=True
+    cls=PlainGroup, help="Accelerators of your own: new, check, fit, area, driver, page.", no_args_is_help=True
 )
 
 Folder = Annotated[str, typer.Argument(metavar="FOLDER[:NAME=VALUE,...]", help="The folder that holds accelerator.py.")]
@@ -65,6 +65,34 @@ def check(
         if beside is not None:
             off = f"{beside.median:.2%} off (median), at most {beside.worst:.2%} ({beside.pattern})"
             show(f"the Verilog: {beside.jobs} jobs agree with numpy; the model's cycles are {off}")
+    return AGREES
+
+
+@app.command(cls=PlainCommand)
+def fit(folder: Folder, target: Target = "", as_json: Json = False) -> int:
+    """Fit the declared cycles to the Verilog, job by job, and write costs.json: the planner uses it on that target."""
+    from tilewright.accelerator.folder import COSTS
+    from tilewright.bringup.fit import fit_to_rtl, target_or_first, write_costs
+
+    wanted = target_or_first(target)
+    with progress_display() as progress:
+        progress("running jobs on the Verilog")
+        unit, found = fit_to_rtl(folder, wanted)
+        with uninterrupted():
+            write_costs(unit.folder / COSTS, wanted, found.costs)
+    if as_json:
+        shown = {
+            "accelerator": unit.name, "target": wanted, "output": str(unit.folder / COSTS), "scale": found.costs.scale,
+            "declared_error": found.declared_error, "device_error": found.device_error, "error": found.error,
+            "jobs": found.jobs,
+        }  # fmt: skip
+        print_json("accelerator-fit", {"status": "ok", **shown})
+    else:
+        show(
+            f"{unit.name} on {wanted}: declared cycles are {found.declared_error:.2%} off those of the Verilog (median "
+            f"of {found.jobs} jobs),\n{found.device_error:.2%} when each counts {found.costs.scale:.3f}; with its "
+            f"driver {found.error:.1%}\nwritten to {unit.folder.name}/{COSTS}"
+        )
     return AGREES
 
 
