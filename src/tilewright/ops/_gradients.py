@@ -15,11 +15,6 @@ def require_floats(types: Mapping[str, TensorType]) -> None:
             raise Refusal(f"{name} is {kind.dtype}; gradients are computed in float32", "insert a Cast")
 
 
-def require_same_shape(a: str, b: str, shapes: Mapping[str, Shape]) -> None:
-    if shapes[a] != shapes[b]:
-        raise Refusal(f"{a} has shape {shapes[a]} and {b} {shapes[b]}; they should be the same")
-
-
 def declared(node: OnnxNode, position: int = 0) -> Shape | None:
     """The shape that the file states for a result, if it does."""
     return node.declared[position] if position < len(node.declared) else None
