@@ -147,6 +147,14 @@ def test_the_picture_names_everything(case: tuple[Program, Profiled]) -> None:
     assert "a &lt;network&gt; &amp; more" in text
 
 
+def test_long_names_below_the_picture_are_numbers(case: tuple[Program, Profiled]) -> None:
+    one = memory_maps(case[0].plan)[0]
+    long = replace(one, steps=tuple(f"{step} {'deep.' * 6}{step}" for step in range(len(one.steps))))
+    assert "rotate(" in svg([one], "short")
+    assert "rotate(" not in svg([long], "long")
+    assert "<title>0 deep.deep." in svg([long], "long")
+
+
 def test_overlapping_transfers_count_once() -> None:
     assert Moved((Interval(0, 10), Interval(5, 20), Interval(30, 31))).cycles == 21
 

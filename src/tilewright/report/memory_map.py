@@ -93,6 +93,8 @@ COLOURS = {
 FONT = "font-family='Helvetica, Arial, sans-serif'"
 NAMED, NUMBERED = 14, 40
 """Width of a step that is labelled with its name, and distance of labels that are only numbers."""
+LONGEST = 26
+"""Letters of a name that stands below a picture; where one is longer, all steps have their numbers alone."""
 LETTER = 6.2
 """Width of a letter at the size of labels."""
 
@@ -184,15 +186,17 @@ def _label(region: Occupied, x: float, y: float, width: float, height: float) ->
 
 def _step_names(one: MemoryMap, top: int, column: float) -> Iterator[str]:
     """Numbers of the steps, and names where there is room for them."""
-    every = 1 if column >= NAMED else max(1, round(NUMBERED / column))
+    named = column >= NAMED and max(map(len, one.steps), default=0) <= LONGEST
+    every = 1 if named else max(1, round(NUMBERED / column))
     for step, title in enumerate(one.steps):
         if step % every:
             continue
         x = LEFT + column * (step + 0.5)
-        if column < NAMED:
-            yield f"<text x='{x:.1f}' y='{top + 16}' text-anchor='middle' fill='#444'>{_number(title)}</text>"
+        if not named:
+            place = f"x='{x:.1f}' y='{top + 16}' text-anchor='middle' fill='#444'"
+            yield f"<text {place}>{_number(title)}<title>{_safe(title)}</title></text>"
             continue
-        label = _shortened(title, 26)
+        label = _shortened(title, LONGEST)
         place = f"x='{x:.1f}' y='{top + 14}' transform='rotate(-50 {x:.1f} {top + 14})'"
         yield f"<text {place} text-anchor='end' fill='#444'>{_safe(label)}</text>"
 

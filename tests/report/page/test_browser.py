@@ -86,6 +86,44 @@ def test_the_marks_are_there(browser: Any, tmp_path: Path) -> None:
     assert any(ENDS_SCRIPT in said for said in found.view.locator("#graph title").all_text_contents())
 
 
+def test_the_graph_is_whole_and_moves(browser: Any, tmp_path: Path) -> None:
+    found = opened(browser, tmp_path, page(), NARROW)
+    graph = found.view.locator("#graph svg")
+
+    def seen() -> list[float]:
+        return [float(word) for word in graph.get_attribute("viewBox").split()]
+
+    def is_inside(box: Any, frame: Any) -> bool:
+        return frame["y"] - 1 <= box["y"] and box["y"] + box["height"] <= frame["y"] + frame["height"] + 1
+
+    whole, (first, last) = seen(), (found.view.locator("#graph rect").nth(at).bounding_box() for at in (0, -1))
+    assert is_inside(first, graph.bounding_box())
+    assert is_inside(last, graph.bounding_box())
+    closer, _, back = found.view.locator("#graph .view").all()
+    closer.click()
+    assert seen()[2] < whole[2]
+    near = seen()
+    graph.hover()
+    found.view.mouse.down()
+    found.view.mouse.move(150, 300, steps=3)
+    found.view.mouse.up()
+    assert seen()[:2] != near[:2]
+    assert seen()[2:] == near[2:]
+    back.click()
+    assert seen() == whole
+    assert found.said == []
+
+
+def test_titles_of_axes_stand_clear_and_boxes_have_names(browser: Any, tmp_path: Path) -> None:
+    found = opened(browser, tmp_path, page())
+    title = found.view.locator("#timeline .xtitle").bounding_box()
+    marks = [one.bounding_box() for one in found.view.locator("#timeline .xtick text").all()]
+    frame = found.view.locator("#timeline .chart").bounding_box()
+    assert title["y"] > max(one["y"] + one["height"] for one in marks)
+    assert title["y"] + title["height"] < frame["y"] + frame["height"]
+    assert found.view.locator("[id^=memory-] .bartext").count() > 3
+
+
 def test_no_button_sends_a_chart_away(browser: Any, tmp_path: Path) -> None:
     found = opened(browser, tmp_path, study_page(study()))
     titles = found.view.evaluate("[...document.querySelectorAll('.modebar-btn')].map((one) => one.dataset.title)")

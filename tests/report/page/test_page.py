@@ -16,7 +16,7 @@ from tilewright.report.page.content import Cell, Chart, Column, Drawing, Page, T
 from tilewright.report.page.pareto import pareto
 from tilewright.report.page.point_table import point_table
 from tilewright.report.page.profile_page import estimate_notes
-from tilewright.report.page.program_page import settings_said
+from tilewright.report.page.program_page import program_page, settings_said
 from tilewright.report.page.study_page import study_page
 from tilewright.report.page.timeline import joined
 from tilewright.report.page.write import html
@@ -114,6 +114,26 @@ def test_memories_show_every_region() -> None:
         for at, (left, right, low, high) in enumerate(boxes):
             for other in boxes[:at]:
                 assert right <= other[0] or other[1] <= left or high <= other[2] or other[3] <= low
+
+
+def test_words_of_legends_are_explained() -> None:
+    for name, one in charts(page()).items():
+        if name == "timeline" or name.startswith("memory-"):
+            shown = {trace["name"] for trace in one.choices[""]["data"] if trace["x"] and trace.get("showlegend", True)}
+            assert shown
+            assert [word for word in shown if f"{word}: " not in one.caption.lower()] == []
+
+
+def test_outputs_are_held_to_the_reference() -> None:
+    program, found = profiled()
+    check = program.check()
+    totals = {total.name: total for total in program_page(program, found, check=check).totals}
+    assert totals["outputs"].value == "agree"
+    assert totals["outputs"].remark.startswith("0 of ")
+    wrong = replace(check, outputs=tuple(replace(one, mismatches=3) for one in check.outputs))
+    totals = {total.name: total for total in program_page(program, found, check=wrong).totals}
+    assert totals["outputs"].value == "disagree"
+    assert "outputs" not in {total.name for total in page().totals}
 
 
 def test_the_graph_has_a_box_for_every_node() -> None:

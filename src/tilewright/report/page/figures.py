@@ -14,13 +14,17 @@ ABOVE = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bott
 
 def figure(data: Sequence[Mapping[str, Any]], height: int, **layout: Any) -> Figure:
     """Colours of letters and lines are the page's own, which knows whether it is light or dark."""
-    margin = {"l": 10, "r": 16, "t": 44, "b": 52}
+    margin = {"l": 10, "r": 16, "t": 44, "b": 64}
     base = {"height": height, "margin": margin, "legend": ABOVE, "hovermode": "closest", "bargap": 0.25}
     return {"data": list(data), "layout": {**base, **layout}}
 
 
 def axis(title: str = "", **more: Any) -> dict[str, Any]:
-    return {"title": {"text": title}, "automargin": True, "zeroline": False, **more}
+    """Its title stands clear of its marks, and these clear of the frame."""
+    return {
+        "title": {"text": title, "standoff": 14}, "ticks": "outside", "ticklen": 5, "tickcolor": "rgba(0,0,0,0)",
+        "automargin": True, "zeroline": False, **more,
+    }  # fmt: skip
 
 
 def bytes_axis(title: str, largest: int) -> dict[str, Any]:

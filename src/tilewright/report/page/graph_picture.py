@@ -41,7 +41,8 @@ def graph_picture(schedule: Schedule, profile: Profile, engines: Mapping[str, st
     legend |= {VIEW: QUIET} if any(node.op.view for node in schedule.graph.nodes) else {}
     caption = (
         "From the inputs at the top to the outputs; a box is a layer as it is computed, its colour the engine that"
-        " computes it. Under the pointer: operator, kernel, result and cycles."
+        " computes it. Under the pointer: operator, kernel, result and cycles. Drag it, and zoom by the buttons or by"
+        " Ctrl and the wheel; a double click shows the whole."
     )
     return Drawing("graph", "Graph", caption, svg(boxes), legend)
 

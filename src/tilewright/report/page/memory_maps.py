@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tilewright.profiling.memory_map import KINDS, MemoryMap, Occupied
+from tilewright.profiling.memory_map import (
+    CONSTANT,
+    KINDS,
+    RUNTIME,
+    STATE,
+    STREAM,
+    TENSOR,
+    WORKING,
+    MemoryMap,
+    Occupied,
+)
 from tilewright.report.memory_map import COLOURS
 from tilewright.report.numbers import size
 from tilewright.report.page.content import Chart
@@ -15,6 +25,18 @@ from tilewright.report.page.words import in_figure, lines_in_figure, shortened
 HEIGHT = 420
 NAMED = 40
 """Steps that are marked with their names where there are not more of them."""
+
+
+NAMED_IN_BOX, SMALLEST = 22, 9
+"""Letters of a name in its box; the size of letters below which a box has none."""
+MEANINGS = {
+    TENSOR: "what layers read and write",
+    STREAM: "a tile that is moved while another is computed",
+    CONSTANT: "weights, biases and tables",
+    WORKING: "what a kernel needs besides, for one layer",
+    RUNTIME: "stacks, and what the runtime keeps",
+    STATE: "what lasts from call to call",
+}
 
 
 def memory_charts(maps: Sequence[MemoryMap]) -> list[Chart]:
@@ -30,17 +52,20 @@ def _chart(one: MemoryMap) -> Chart:
     if steps <= NAMED:
         names = [in_figure(shortened(title, 24)) for title in one.steps]
         x = axis(range=[-0.5, steps - 0.5], showgrid=False, tickvals=list(range(steps)), ticktext=names, tickangle=-45)
-    drawn = figure(bars, HEIGHT, barmode="overlay", xaxis=x, yaxis=y)
+    drawn = figure(bars, HEIGHT, barmode="overlay", xaxis=x, yaxis=y, uniformtext={"mode": "hide", "minsize": SMALLEST})
     of = f" of {size(one.capacity)}" if one.capacity > one.used else ""
     remark = f" {one.remark[0].upper()}{one.remark[1:]}." if one.remark else ""
-    caption = f"x: layers; y: address. Each box is one buffer's lifetime.{remark}"
+    words = "; ".join(f"{bar['name']}: {MEANINGS[bar['name']]}" for bar in bars)
+    caption = f"x: layers; y: address. Each box is one buffer's lifetime.{remark} {words[0].upper()}{words[1:]}."
     return Chart(f"memory-{one.memory}", f"{one.memory}: {size(one.used)} reserved{of}", caption, {"": drawn})
 
 
 def _bars(one: MemoryMap, kind: str) -> dict[str, Any]:
     regions = [region for region in one.regions if region.kind == kind]
     return {
-        "type": "bar", "name": kind, "hoverinfo": "text", "textposition": "none",
+        "type": "bar", "name": kind, "hoverinfo": "text", "textposition": "inside", "insidetextanchor": "middle",
+        "text": [in_figure(shortened(region.name.partition(" of ")[0], NAMED_IN_BOX)) for region in regions],
+        "textangle": 0, "insidetextfont": {"color": "#14181d"},
         "marker": {"color": COLOURS[kind], "line": {"width": 0.5, "color": "#555"}},
         "x": [(region.first + region.last) / 2 for region in regions],
         "width": [region.last - region.first + 1 for region in regions],

@@ -67,6 +67,41 @@ for (const place of document.querySelectorAll(".chart")) {
 for (const query of [dark, narrow])
   query.addEventListener("change", () => document.querySelectorAll(".chart").forEach(draw));
 
+// The whole graph at first. Buttons, and Ctrl with the wheel, change the scale; dragging moves it.
+function movable(place) {
+  const svg = place.querySelector("svg");
+  const [width, height] = [svg.viewBox.baseVal.width, svg.viewBox.baseVal.height];
+  let seen;
+  const show = (...box) => svg.setAttribute("viewBox", (seen = box).join(" "));
+  const whole = () => {
+    const { width: across, height: down } = svg.getBoundingClientRect();
+    const scale = Math.min(1, across / width, down / height) || 1;
+    show((width - across / scale) / 2, (height - down / scale) / 2, across / scale, down / scale);
+  };
+  const zoomBy = (by, right = 0.5, down = 0.5) => {
+    const [x, y, w, h] = seen;
+    show(x + w * (1 - by) * right, y + h * (1 - by) * down, w * by, h * by);
+  };
+  svg.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey) return;
+    event.preventDefault();
+    const box = svg.getBoundingClientRect();
+    zoomBy(event.deltaY < 0 ? 0.8 : 1.25, (event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height);
+  }, { passive: false });
+  svg.addEventListener("pointermove", (event) => {
+    if (event.pointerType === "touch" || !event.buttons) return;
+    const [x, y, w, h] = seen;
+    const { width: across, height: down } = svg.getBoundingClientRect();
+    show(x - (event.movementX * w) / across, y - (event.movementY * h) / down, w, h);
+  });
+  svg.addEventListener("dblclick", whole);
+  for (const button of place.closest("section").querySelectorAll(".view"))
+    button.addEventListener("click", () => Number(button.dataset.by) ? zoomBy(Number(button.dataset.by)) : whole());
+  window.addEventListener("resize", whole);
+  whole();
+}
+document.querySelectorAll(".graph").forEach(movable);
+
 function compared(one, other) {
   if (one.dataset.value !== undefined && other.dataset.value !== undefined) return one.dataset.value - other.dataset.value;
   return one.textContent.localeCompare(other.textContent, undefined, { numeric: true });

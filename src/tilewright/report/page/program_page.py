@@ -20,18 +20,20 @@ from tilewright.report.page.layer_table import layer_table
 from tilewright.report.page.memory_maps import memory_charts
 from tilewright.report.page.profile_page import estimate_notes, speed_totals, work_totals
 from tilewright.report.page.timeline import timeline
+from tilewright.run.result import Check
 from tilewright.target.settings import Settings
 from tilewright.version import VERSION
 
 
-def program_page(program: Program, found: Profiled, inputs: str = "random") -> Page:
-    """`inputs`: what they are called."""
+def program_page(program: Program, found: Profiled, inputs: str = "random", check: Check | None = None) -> Page:
+    """`inputs`: what they are called; `check`: the outputs of a run against the reference."""
     schedule, profile = program.compiled.schedule, found.profile
     engines = by_name(engine.name for engine in schedule.target.engines)
     pictures = (layer_bars(profile, engines), layer_table(profile), timeline(found, engines))
     graph = graph_picture(schedule, profile, engines)
     return Page(
-        f"{profile.network} on {profile.target}", _facts(program, profile, inputs), tuple(_totals(program, profile)),
+        f"{profile.network} on {profile.target}", _facts(program, profile, inputs),
+        (*_totals(program, profile), *_agreement(check)),
         (*pictures, *memory_charts(_maps(program)), graph), (*estimate_notes(profile), *program.analysis.notes),
     )  # fmt: skip
 
@@ -47,6 +49,14 @@ def _facts(program: Program, profile: Profile, inputs: str) -> dict[str, str]:
     scales = program.analysis.scales
     found |= {f"{name}, real numbers": str(scale) for name, scale in {**scales.inputs, **scales.outputs}.items()}
     return found | settings_said(program.settings) | {"inputs": inputs, "tilewright": VERSION}
+
+
+def _agreement(check: Check | None) -> Iterator[Total]:
+    """Of all outputs together."""
+    if check is not None:
+        differing, elements = sum(one.mismatches for one in check.outputs), sum(one.elements for one in check.outputs)
+        said = f"{differing:,} of {elements:,} elements are further from the reference than allowed"
+        yield Total("outputs", "agree" if check.agrees else "disagree", said)
 
 
 def settings_said(settings: Settings) -> dict[str, str]:
@@ -65,8 +75,9 @@ def _value(value: Any) -> str:
 def _totals(program: Program, profile: Profile) -> Iterator[Total]:
     analysis = program.analysis
     yield from speed_totals(profile)
-    if analysis.clock_mhz is not None:
-        yield Total("time", milliseconds(profile.cycles / analysis.clock_mhz / 1000), f"at {analysis.clock_mhz:g} MHz")
+    mhz = analysis.clock_mhz or (profile.energy.hertz / 1e6 if profile.energy else 0)
+    if mhz:
+        yield Total("time", milliseconds(profile.cycles / mhz / 1000), f"at {mhz:g} MHz")
     yield from work_totals(profile)
     yield Total("RAM, planned", size(analysis.planned_ram_bytes), f"and {size(analysis.constant_bytes)} of constants")
     for name, (reserved, there) in analysis.memories.items():

@@ -35,6 +35,13 @@ COLOURS = {
     LAYER: QUIET, KERNEL: SERIES[0], BESIDE: SERIES[5], WAIT: SERIES[4], JOB: SERIES[1], TRANSFER_IN: SERIES[2],
     TRANSFER_OUT: SERIES[3],
 }  # fmt: skip
+MEANINGS = {
+    LAYER: "a core has begun it and not left it", KERNEL: "a core computes",
+    BESIDE: "a core prepares or finishes what an accelerator computes", WAIT: "a core waits for a transfer or a job",
+    JOB: "an accelerator computes", TRANSFER_IN: "the DMA moves data towards L1",
+    TRANSFER_OUT: "the DMA moves results away from L1",
+}  # fmt: skip
+"""For readers of the legend."""
 BACKGROUND = 0.92
 """Height of a bar that others lie on, of a lane's; those are lower."""
 OVERVIEW = "layers"
@@ -58,9 +65,11 @@ def timeline(found: Profiled, engines: Mapping[str, str]) -> Chart:
         [one for one in bars if one["x"]], AROUND + LANE * len(names), barmode="overlay", xaxis=x, yaxis=y,
         dragmode="zoom", uniformtext={"mode": "hide", "minsize": 9},
     )  # fmt: skip
+    shown = [f"{kind}: {MEANINGS[kind]}" for kind in KINDS if any(one.kind == kind for one in doings)]
+    words = "; ".join(shown)
     caption = (
         "What every core, accelerator and the DMA do: drag over a part to see it closely, double-click for all;"
-        " kinds are switched off and on in the legend."
+        f" kinds are switched off and on in the legend. {words[:1].upper()}{words[1:]}."
     )
     around = tuple(Span(layer_title(layer), layer.time.start, layer.time.end) for layer in layers)
     return Chart("timeline", "Timeline", caption, {"": drawn}, around)

@@ -105,7 +105,14 @@ def _drawing(drawing: Drawing) -> str:
         f'<li><span class="swatch" style="background:{in_html(colour)}"></span>{in_html(name)}</li>'
         for name, colour in drawing.legend.items()
     )
-    return f'<ul class="legend">{legend}</ul><div class="scroll graph">{drawing.svg}</div>'
+    buttons = "".join(
+        f'<button type="button" class="view" data-by="{by}" aria-label="{said}">{sign}</button>'
+        for by, said, sign in (("0.7", "closer", "+"), ("1.43", "further away", "−"), ("0", "the whole graph", "whole"))
+    )
+    return (
+        f'<ul class="legend">{legend}</ul><div class="controls">{buttons}</div>'
+        f'<div class="scroll graph">{drawing.svg}</div>'
+    )
 
 
 def _table(table: Table) -> str:
