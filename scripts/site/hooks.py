@@ -16,6 +16,8 @@ from scripts.site import commands, errors, gallery, matrix  # noqa: E402 (found 
 
 OUTSIDE = re.compile(r"\[([^\]]*)\]\(\.\./([^)#]*)(#[^)]*)?\)")
 """A link from a page of `docs/` to another folder of the checkout."""
+FENCE = re.compile(r"^```(\w+) (\S+)$", re.M)
+"""The beginning of a block that is a file, whose name the site shows above it."""
 PAGES = {"CONTRIBUTING.md": "reference/contributing.md", "CHANGELOG.md": "reference/changelog.md"}
 """Pages of the checkout's root, and where the site has them."""
 MADE = {
@@ -46,11 +48,12 @@ def on_files(files: Any, config: Any) -> Any:
 
 def from_root(text: str) -> str:
     """A page of the root as one of the folder `reference`; other files of the checkout are named, not linked."""
-    text = re.sub(r"^```(\w+) (\S+)$", r'```\1 title="\2"', text.replace("](docs/", "](../"), flags=re.M)
+    text = text.replace("](docs/", "](../")
     return re.sub(r"\[([^\]]*)\]\((?!\.\./|#|https?:)[^)]*\)", r"\1", text)
 
 
 def on_page_markdown(markdown: str, page: Any, **others: Any) -> str:
+    markdown = FENCE.sub(r'```\1 title="\2"', markdown)
     return markdown if page.file.src_uri.startswith("reference/") else OUTSIDE.sub(_turned, markdown)
 
 
