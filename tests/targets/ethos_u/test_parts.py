@@ -11,17 +11,22 @@ from tilewright import pipeline
 from tilewright.errors import CompileError
 from tilewright.frontends.tflite import importer
 from tilewright.ir.evaluate import evaluate, evaluate_outputs
-from tilewright.ir.graph import Graph
+from tilewright.ir.graph import Builder, Graph
+from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import Rounding
+from tilewright.ir.types import TensorType
 from tilewright.ops._ethosu import EthosU
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.maxpool import MaxPool
 from tilewright.passes import FEW, apply
 from tilewright.program import compile_model
 from tilewright.target.settings import Settings
+from tilewright.targets.ethos_u import parts
 from tilewright.targets.ethos_u.numerics import ETHOS_U_NUMERICS
 from tilewright.targets.ethos_u.parts import ethos_u_parts
 from tilewright.targets.ethos_u.scales import meaning_of
+from tilewright.targets.ethos_u.vela import MadeByVela, VelaError
 from tilewright.targets.ethos_u.writing import RULES, written
 
 REASON = "pip install 'tilewright[ethos-u]'"
@@ -84,6 +89,34 @@ def test_streams_give_what_nodes_give(seed: int) -> None:
         evaluate_outputs(made, given).values(), evaluate_outputs(graph, given).values(), strict=True
     ):
         assert np.array_equal(found, wanted)
+
+
+def test_what_vela_does_not_compile_stays_on_the_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a part that it ends on, the nodes that it ends on alone."""
+    pytest.importorskip("ethosu.vela", reason=REASON)
+    real = parts.compiled_by_vela
+
+    def without_pools(npu: str, data: bytes, stem: str) -> MadeByVela:
+        if any(isinstance(node.op, MaxPool) for node in importer.load(data).nodes):
+            raise VelaError(f"model '{stem}'", "Vela does not compile it: assertion", "choose the core alone")
+        return real(npu, data, stem)
+
+    builder = Builder("pooled")
+    x = builder.input("x", TensorType("int8", (1, 8, 8, 4)))
+    requant = Requant(0, "int8", -128, 127, 3, Rounding.DOUBLE)
+    constants = [
+        np.ones((4, 1, 1, 4), np.int8),
+        np.zeros(4, np.int32),
+        np.full(4, 2**30, np.int32),
+        np.zeros(4, np.int32),
+    ]
+    names = [builder.constant(one, "constant") for one in constants]
+    (made,) = builder(Conv(channels_last=True, requant=requant), [x, *names])
+    (made,) = builder(MaxPool((2, 2), kernel=(2, 2), channels_last=True), [made])
+    builder.output(made)
+    monkeypatch.setattr(parts, "compiled_by_vela", without_pools)
+    found = apply(builder.build(), (TO_PARTS,))
+    assert [node.op.kind for node in found.nodes] == ["EthosU", "MaxPool"]
 
 
 @needs_networks

@@ -24,7 +24,7 @@ from tilewright.ops.maxpool import MaxPool
 from tilewright.passes import Pass
 from tilewright.passes.layout.channels_last import ChannelPosition, with_layout
 from tilewright.targets.ethos_u.scales import Meaning, meaning_of, moves
-from tilewright.targets.ethos_u.vela import PLAIN, compiled_by_vela
+from tilewright.targets.ethos_u.vela import PLAIN, VelaError, compiled_by_vela
 from tilewright.targets.ethos_u.writing import written
 
 DIFFERS = "Vela's stream gives other results than the network"
@@ -149,7 +149,10 @@ class Made:
 def _compiled(npu: str, graph: Graph, meaning: Meaning, part: Part) -> Made:
     writing = written(graph, meaning, part.nodes, part.inputs)
     ends = ([writing.known[name] for name in names] for names in (part.inputs, part.results))
-    vela = compiled_by_vela(npu, writing.file.data(*ends), "part")
+    try:
+        vela = compiled_by_vela(npu, writing.file.data(*ends), "part")
+    except VelaError as error:
+        return Made(graph, {}, {}, _wrong(npu, graph, meaning, part, error.what))
     left = {writing.makers[one.tensor]: one.why for one in vela.left if one.tensor in writing.makers}
     if left:
         return Made(graph, {}, {}, left)
@@ -161,7 +164,7 @@ def _compiled(npu: str, graph: Graph, meaning: Meaning, part: Part) -> Made:
     if vela.is_checked() or _agrees(graph, part, made):
         vela.keep_checked()
         return made
-    return replace(made, left=_wrong(npu, graph, meaning, part))
+    return replace(made, left=_wrong(npu, graph, meaning, part, DIFFERS))
 
 
 def _agrees(graph: Graph, part: Part, made: Made) -> bool:
@@ -176,15 +179,13 @@ def _agrees(graph: Graph, part: Part, made: Made) -> bool:
     return all(np.array_equal(found[called], wanted[name]) for called, name in made.results.items())
 
 
-def _wrong(npu: str, graph: Graph, meaning: Meaning, part: Part) -> Reasons:
-    """The nodes of a part whose own streams differ; all, where each is right alone."""
+def _wrong(npu: str, graph: Graph, meaning: Meaning, part: Part, why: str) -> Reasons:
+    """The nodes of a part that are wrong alone, and why; all, where each is right alone."""
     alone = [node for node in part.nodes if not node.op.view]
-    found = {node.key: DIFFERS for node in alone if len(alone) > 1 and _left_alone(npu, graph, meaning, node)}
-    return found or {node.key: DIFFERS for node in alone}
-
-
-def _left_alone(npu: str, graph: Graph, meaning: Meaning, node: Node) -> bool:
-    return bool(_compiled(npu, graph, meaning, _part(graph, [node])).left)
+    found: Reasons = {}
+    for node in alone if len(alone) > 1 else ():
+        found |= _compiled(npu, graph, meaning, _part(graph, [node])).left
+    return found or {node.key: why for node in alone}
 
 
 # ---- joining --------------------------------------------------------------------------------------------------------

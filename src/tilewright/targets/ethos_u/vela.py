@@ -29,6 +29,10 @@ NOTES, CHECKED, BETWEEN = "left.txt", "checked", "\t"
 ESTIMATE = "cycles of the NPU, predicted and in runs, are an estimate of its stream with memories as Vela assumes them"
 
 
+class VelaError(CompileError):
+    """What Vela says where it ends without a file."""
+
+
 @dataclass(frozen=True)
 class Left:
     """An operator that stays on the core."""
@@ -118,7 +122,7 @@ def _compiled(npu: str, data: bytes, stem: str) -> tuple[bytes, Sequence[str]]:
         if done.returncode or not result.is_file():
             said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
             what = f"Vela does not compile it for {npu}: {said[-1][:200] if said else 'it says nothing'}"
-            raise CompileError(f"model '{stem}'", what, "choose the core alone")
+            raise VelaError(f"model '{stem}'", what, "choose the core alone")
         left = [BETWEEN.join(found) for found in LEFT.findall(done.stdout)]
         return result.read_bytes(), left
 
