@@ -15,18 +15,18 @@ import pytest
 
 from tests.export.round_trip import run
 from tests.support.command import Command
-from tests.support.networks import ROOT, needs_networks
+from tests.support.networks import ROOT, label, models, needs_networks
 from tests.support.tflite_cases import QUANTISED, network, random_input
 from tests.support.tflite_function_cases import FUNCTIONS
 from tilewright import pipeline
 from tilewright.errors import CompileError
-from tilewright.export import model_of
+from tilewright.export import model_of, save
 from tilewright.export.writer import tensor_names
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
 from tilewright.ir.scale import Scales
 from tilewright.ir.types import Array
-from tilewright.run.beside_onnxruntime import CALLS
+from tilewright.run.beside_onnxruntime import CALLS, beside_onnxruntime
 
 MLPERF_TINY = ("ad01_int8", "vww_96_int8", "pretrainedResnet_quant", "kws_ref_model")
 
@@ -76,6 +76,19 @@ def test_the_command_says_how_far_onnxruntime_is(command: Command, tmp_path: Pat
     said = command("export", ROOT / "mlperf_tiny" / "vww_96_int8.tflite", "-o", out)
     assert said.code == 0
     assert re.search(r"ONNX Runtime beside the reference: Identity_int8 at most \d+ steps apart, ", said.out)
+
+
+@needs_networks
+@pytest.mark.parametrize("path", models("tflite_streaming/*.tflite"), ids=label)
+def test_first_values_of_states_are_given(path: Path, tmp_path: Path) -> None:
+    """Streaming detectors keep what they have heard, as inputs and outputs of the file."""
+    graph = pipeline.import_model(path)
+    assert graph.states
+    save(graph, tmp_path / "streaming.onnx")
+    (far,) = beside_onnxruntime(graph, tmp_path / "streaming.onnx").outputs
+    assert far.elements == CALLS
+    assert far.steps is not None
+    assert far.steps <= 2
 
 
 def test_distances_are_measured(command: Command, tmp_path: Path) -> None:

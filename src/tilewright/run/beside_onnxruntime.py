@@ -62,8 +62,9 @@ def beside_onnxruntime(graph: Graph, path: Path) -> Beside:
 
 
 def _call(graph: Graph, session: Any, feeds: Mapping[str, Array]) -> list[tuple[Array, Array]]:
+    """A first one: states have their first values, which are inputs of the file."""
     values = evaluate(graph, feeds)
-    found = session.run(list(graph.output_names), dict(feeds))
+    found = session.run(list(graph.output_names), {**feeds, **{one.before: one.initial for one in graph.states}})
     return [(one, values[tensor]) for one, tensor in zip(found, graph.outputs, strict=True)]
 
 
