@@ -8,7 +8,7 @@
 
 #if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__)
 
-/* It counts down in 24 bits: calls of 16,777,216 cycles and more come out too short. */
+/* It counts down in 24 bits: calls of 2^24 cycles and more wrap around. */
 static inline void cycles_start(void) {
   APP_REGISTER(0xe000e014) = 0xffffff; /* reload */
   APP_REGISTER(0xe000e018) = 0;
