@@ -91,6 +91,12 @@ def test_a_core_without_vectors_refuses_them() -> None:
         run(M2, simulator)
 
 
+def test_the_microcontroller_runs_programs_with_vectors() -> None:
+    with Simulator("microcontroller") as simulator:
+        run("vsetivli t0, 4, e32, m1, ta, ma\nvid.v v1\nvredsum.vs v2, v1, v1\nvmv.x.s a0, v2", simulator)
+        assert simulator.register(0, "a0") == 1 + 2 + 3
+
+
 def cycles_of(text: str) -> int:
     """Of an instruction, behind what chooses a type."""
     counted = "li a2, 0x80000000\nli a5, 4\n{}csrr s0, mcycle\n{}\ncsrr s1, mcycle\n"
