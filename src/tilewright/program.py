@@ -372,7 +372,7 @@ def _without_collecting() -> Iterator[None]:
 
 @_without_collecting()
 def compile_model(
-    model: Any, example_inputs: Given | None = None, target: str = "", *, board: str = "",
+    model: Any, example_inputs: Given | None = None, target: str = "", *, board: str | Path = "",
     dims: Mapping[str, int | tuple[int, int]] | None = None, dtypes: Mapping[str, str] | None = None,
     name: str | None = None, cc: str | None = None, settings: Settings = DEFAULT, progress: Progress = silent,
     shapes: Mapping[str, Sequence[int]] | None = None, bind: Mapping[str, Any] | None = None,
@@ -400,7 +400,7 @@ def compile_model(
     called as in `Settings` or on the command line: `cores`, `numerics`, `accelerators` (folders,
     docs/accelerators.md), `kernels` (folders, docs/own_kernels.md), `cpu`, `threads`, `pin` and all others.
     """
-    settings, target = with_options(settings, options), targets.named_or_board(target, board)
+    settings, target = with_options(settings, options), targets.named_or_board(target, str(board))
     start = time.perf_counter()
     progress("reading the model")
     options_of_model: dict[str, Any] = {

@@ -65,6 +65,10 @@ def test_values_that_are_no_values_are_refused() -> None:
     with pytest.raises(CompileError, match="is neither True nor False") as caught:
         with_options(Settings(), {"pack_weights": "yes"})
     assert caught.value.where == "pack_weights='yes'"
+    for name, value in {"l1": "64k", "cores": 2.5, "threads": True, "clock": "fast"}.items():
+        with pytest.raises(CompileError, match=r"is not a (whole )?number"):
+            with_options(Settings(), {name: value})
+    assert with_options(Settings(), {"l1": 65536, "clock": 80}).clock_mhz == 80
     assert with_options(Settings(), {"weight_memory": "off"}).weight_memory is False
     assert with_options(Settings(), {"accelerator": "examples/qvanilla"}).accelerators == ("examples/qvanilla",)
     assert with_options(Settings(), {"kernels": Path("mine")}).kernels == ("mine",)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilewright import pipeline, targets
@@ -165,7 +166,7 @@ def analyze(
     example_inputs: Given | None = None,
     target: str = "",
     *,
-    board: str = "",
+    board: str | Path = "",
     dims: Mapping[str, int] | None = None,
     dtypes: Mapping[str, str] | None = None,
     settings: Settings = DEFAULT,
@@ -177,7 +178,7 @@ def analyze(
 ) -> Analysis:
     """What a model costs on a target, or a `CompileError` that names everything that stands in the way. Arguments are
     those of `compile`."""
-    settings, target = with_options(settings, options), targets.named_or_board(target, board)
+    settings, target = with_options(settings, options), targets.named_or_board(target, str(board))
     said: dict[str, Any] = {"dims": dims or {}, "dtypes": dtypes or {}, "tflite_rounding": tflite_rounding}
     said |= {"shapes": shapes or {}, "bind": bind or {}, "states": states or {}}
     graph = pipeline.import_model(model, example_inputs, target, **said)

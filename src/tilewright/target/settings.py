@@ -198,6 +198,15 @@ OPTIONS: Mapping[str, Option] = {one.name: option_of(one.metadata) for one in fi
 """By the names of fields."""
 
 
+WHOLE, REAL = (int,), (int, float)
+NUMBERS: Mapping[str, tuple[type, ...]] = {
+    OPTIONS[one.name].name: REAL if "float" in str(one.type) else WHOLE
+    for one in fields(Settings)
+    if str(one.type).removesuffix(" | None") in ("int", "float", "<class 'int'>", "<class 'float'>")
+}
+"""Options that are numbers, and what these may be."""
+
+
 def has_option(target: Target, name: str) -> bool:
     return OPTIONS[name].machines.has(target)
 
@@ -226,10 +235,15 @@ def with_options(settings: Settings, given: Mapping[str, Any]) -> Settings:
     return replace(settings, **changed)
 
 
+def _check_number(name: str, value: Any, kinds: tuple[type, ...]) -> None:
+    if kinds and (isinstance(value, bool) or not isinstance(value, kinds)):
+        what = "is not a number" if kinds == REAL else "is not a whole number"
+        raise CompileError(f"{name}={value!r}", what, "give it without quotes; 64 KiB are 65536")
+
+
 def _value(one: Option, name: str, value: Any, before: Any) -> Any:
     """As a field has it."""
-    if isinstance(before, int) and not isinstance(before, bool) and not isinstance(value, int):
-        raise CompileError(f"{name}={value!r}", "is not a whole number", f"for example {name}={before}")
+    _check_number(name, value, NUMBERS.get(one.name, ()))
     if isinstance(before, bool) and not isinstance(value, bool):
         if one.form != SWITCH or value not in ("on", "off"):
             raise CompileError(f"{name}={value!r}", "is neither True nor False", f"for example {name}={not before}")
