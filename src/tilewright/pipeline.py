@@ -188,12 +188,22 @@ def _with_accelerators(target: Target, settings: Settings) -> Target:
     return with_accelerators(check_drives(target), settings.accelerators, dict(settings.placed))
 
 
+def _with_instructions(target: Target, folders: tuple[str, ...]) -> Target:
+    """As above."""
+    if not folders:
+        return target
+    from tilewright.instruction.attach import with_instructions
+
+    return with_instructions(target, folders)
+
+
 def _target(name: str, settings: Settings) -> Target:
     """The target with the engines that are asked for, if it has what the settings speak of."""
     known = targets.find(name)
     check_options(known, settings)
     plain = _by_api(_with_threads(_for_processor(known, settings.cpu), settings), settings.gpu)
-    found = with_own_kernels(_with_accelerators(plain, settings), settings.kernels)
+    extended = _with_instructions(plain, settings.instructions)
+    found = with_own_kernels(_with_accelerators(extended, settings), settings.kernels)
     target = check_engines(only_engines(found, settings.engines))
     return planner_of(target).adapt(target, settings)
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +36,7 @@ from tilewright.sim.platforms import find_platform
 from tilewright.target.runner import Model
 from tilewright.target.settings import Settings, check_options
 from tilewright.target.target import Engine, Offer, Target
-from tilewright.toolchain.compiler import cache_folder
+from tilewright.toolchain.generated import generated
 
 FIRST_BASE = 0x7000_0000
 RUNTIME = Path(__file__).parents[1] / "targets" / "accelerated"
@@ -74,7 +72,8 @@ def _added(target: Target, found: tuple[AcceleratorFolder, ...], placed: Mapping
     units, platform = _placed(find_platform(target.platform), found, target.name)
     has_runtime = target.agents.runtime_waits
     drivers = [Driver(unit, form, not has_runtime) for unit in units for form in unit.forms()]
-    made = _generated(tuple(sorted(_files(units, drivers, has_runtime, target.kernel_file(ROWS).is_file()).items())))
+    files = _files(units, drivers, has_runtime, target.kernel_file(ROWS).is_file())
+    made = generated(tuple(sorted(files.items())), "accelerators")
     engines = tuple(_engine(unit, units, [driver for driver in drivers if driver.unit is unit]) for unit in units)
     first = [unit for unit in units if unit.number == _first(unit, units)]
     passes = [one for unit in first for one in (*layout_passes(unit), *users_passes(unit))]
@@ -190,30 +189,6 @@ def _files(units: list[Unit], drivers: list[Driver], has_runtime: bool, has_rows
             f"kernels/{driver.stem}.c": driver_source(driver),
         }
     return texts | ({"runtime/unit_table.h": unit_table(units)} if has_runtime else {})
-
-
-@lru_cache(maxsize=256)
-def _generated(files: tuple[tuple[str, str], ...]) -> Path:
-    """A folder with these files, kept by their content."""
-    digest = hashlib.sha256(repr(files).encode(errors="replace")).hexdigest()[:24]
-    folder = cache_folder() / "accelerators" / digest
-    try:
-        for name, text in files:
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if not path.is_file() or path.read_text(encoding="utf-8") != text:
-                _replaced(path, text)
-    except OSError as error:
-        hint = "set TILEWRIGHT_CACHE to a writable folder"
-        raise CompileError(str(folder), f"cannot be written: {error.strerror}", hint) from None
-    return folder
-
-
-def _replaced(path: Path, text: str) -> None:
-    """Whole or not at all: another process may be reading it."""
-    draft = path.with_name(f"{path.name}.{os.getpid()}")
-    draft.write_text(text, encoding="utf-8")
-    os.replace(draft, path)
 
 
 # ---- engines and models ---------------------------------------------------------------------------------------------

@@ -79,6 +79,8 @@ _SIGNATURES: dict[str, tuple[object, tuple[object, ...]]] = {
     "tw_set_fromhost": (None, (P, U32)),
     "tw_boot": (None, (P, U32)),
     "tw_pass_hart": (None, (P, U32)),
+    "tw_declare": (ctypes.c_int, (P, P)),
+    "tw_collides": (ctypes.c_char_p, (P, U32, U32, U32)),
     "tw_run": (U32, (P, U64)),
     "tw_attach": (None, (P, U32, P)),
     "tw_device_shown": (None, (P, U32, P, U32)),

@@ -12,6 +12,7 @@ from tilewright.sim import core_timing
 from tilewright.sim.activity import MAX_MEMORIES
 from tilewright.sim.core_timing import CoreTiming
 from tilewright.sim.energy import EnergyModel
+from tilewright.sim.user.instruction import CustomInstruction
 
 MAX_GROUPS, MAX_WINDOWS, MAX_DEVICES, PARAMETERS = 4, 16, 32, 6
 NO_MEMORY = 255
@@ -199,6 +200,8 @@ class Platform:
     """Where a boot ROM has the entry point of the program; 0 where nobody looks for it."""
     energy: EnergyModel | None = None
     """What it spends, if anybody knows."""
+    instructions: tuple[CustomInstruction, ...] = ()
+    """Of its cores, which a user has declared."""
 
     def group_index(self, name: str) -> int:
         return [group.name for group in self.groups].index(name)

@@ -32,6 +32,7 @@ from tilewright.sim.results import Report
 from tilewright.sim.rtl.build import RtlDevice
 from tilewright.sim.statistics import Statistics
 from tilewright.sim.user.device import UserDevice
+from tilewright.sim.user.instruction import declare
 from tilewright.sim.user.watched import WatchedDevices
 from tilewright.sim.watching.probes import EngineJob, Probe, Transfer, core_flags, jobs, noted, transfers
 from tilewright.sim.watching.traces import FunctionTime, function_times, write_trace
@@ -71,6 +72,8 @@ class Simulator:
         check_platform(self.platform)
         self._library = load(compiler)
         self._open = self._library.tw_new(to_c(self.platform))
+        for one in self.platform.instructions:
+            declare(self._library, self._open, one)
         self.elf: Elf | None = None
         self.stdout = ""
         self.exit_code: int | None = None
@@ -340,6 +343,12 @@ class Simulator:
         return [memory.name for memory in self.platform.memories]
 
     # ---- watching ----
+
+    def own_instruction(self, mask: int, match: int) -> str:
+        """The name of an instruction that a core has already and whose words are among these; empty where there is
+        none."""
+        found = (self._library.tw_collides(self._sim, group, mask, match) for group in range(len(self.platform.groups)))
+        return next((name.decode() for name in found if name), "")
 
     def watch(self, trace: bool = False) -> None:
         """From now on count cycles per function and, if asked, note when each function and device runs."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilewright.errors import CompileError
 from tilewright.records import dataclass
+from tilewright.sim.platform import Flavour
 from tilewright.target.options import FOLDERS, PAIRS, SIZES, SWITCH, WORDS, Machines, Option, option, option_of
 from tilewright.target.runner import GPU_DEFINITIONS, GpuProcess
 
@@ -23,6 +24,8 @@ PRECISIONS = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
 """The element types of floats, as users call them."""
 CODE_IN_L1 = "link_code_in_l1.ld"
 """The linker script of a target whose L1 may hold code."""
+EXTENDED = (Flavour.XPULPV2, Flavour.COREV, Flavour.SNITCH)
+"""Cores that take a user's instructions."""
 CLUSTER, BOARD, COMPUTER = "Targets with a cluster", "Targets without a cluster", "Target cpu"
 GPU = "Target gpu"
 """Headings of the options that are for some targets only."""
@@ -35,6 +38,12 @@ def has_sizes(target: Target) -> bool:
 
 def may_have_code_in_l1(target: Target) -> bool:
     return CODE_IN_L1 in target.runtime_files()
+
+
+def has_own_cores(target: Target) -> bool:
+    """Whether the virtual SoC has its cores, and not an emulator."""
+    chip = target.runner.chip
+    return chip is not None and not target.runner.emulator and all(g.flavour in EXTENDED for g in chip.groups)
 
 
 NO_CLUSTER = "target {target} has no cluster whose cores, tiles or buffering could be set"
@@ -74,6 +83,10 @@ WITH_GPU = Machines(
 SIMULATED = Machines(
     lambda target: target.runner.chip is not None, "runs on this machine, where there are no accelerators",
     "choose one on the virtual SoC: `tilewright targets` lists them", where="target {target}",
+)  # fmt: skip
+OWN_CORES = Machines(
+    has_own_cores, "has no core that instructions could be added to", "use rv32, siracusa, quad or snitch",
+    where="target {target}",
 )  # fmt: skip
 SHORT_FLOATS = Machines(
     lambda target: bool(target.half_floats), "target {target} computes floats in 32 bits",
@@ -149,6 +162,10 @@ class Settings:
         (), "--accelerator",
         "An accelerator of your own, with its parameters. Repeatable; the same folder twice is two units.", SIMULATED,
         metavar="FOLDER[:NAME=VALUE,...]", form=FOLDERS,
+    )  # fmt: skip
+    instructions: tuple[str, ...] = option(
+        (), "--instruction", "An instruction of your own, declared in this folder. Repeatable.", OWN_CORES,
+        metavar="FOLDER", form=FOLDERS,
     )  # fmt: skip
     cpu: str = option(
         "", "--cpu", "The processor: native (the default), x86-64-v3, cortex-a76, rv64gcv and others.", COMPUTERS,

@@ -70,6 +70,8 @@ class Engine:
     """What the places of all tensors and buffers are multiples of, in memories that it reaches."""
     peak: Peak | None = None
     """What it does in a cycle at best; None where that is not known."""
+    extended: Callable[[Engine, frozenset[str]], Engine] | None = None
+    """This engine with kernels for instructions that a user adds, by the names of the patterns that these implement."""
     transfers: Transfers | None = None
     """Of an engine that works in a memory of its own; without them it works where the cores do."""
 

@@ -18,39 +18,41 @@ ZIG_BARE_LINK = ("-nostdlib", "-rtlib=none")
 UNWRITABLE = "set TILEWRIGHT_CACHE to a writable folder"
 
 
-def library_of(texts: Mapping[str, str], kind: str, compiler: Compiler) -> Path:
+def library_of(texts: Mapping[str, str], kind: str, compiler: Compiler, flags: Sequence[str] = FLAGS) -> Path:
     """The library of the sources among some texts, which include the others by their names; `kind` names the folder of
     the cache that it is kept in."""
     folder = cache_folder() / kind
-    made = folder / f"{_key(texts, compiler)}.so"
+    made = folder / f"{_key(texts, compiler, flags)}.so"
     if made.is_file():
         return made
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder / "lock"):
             if not made.is_file():
-                _build_into(made, texts, compiler)
+                _build_into(made, texts, compiler, flags)
     except OSError as error:
         raise CompileError(str(folder), f"cannot be written: {error.strerror}", UNWRITABLE) from None
     return made
 
 
-def _key(texts: Mapping[str, str], compiler: Compiler) -> str:
+def _key(texts: Mapping[str, str], compiler: Compiler, flags: Sequence[str]) -> str:
     """The compiler's path stands for its version: asking it would cost more than a start may take."""
-    digest = hashlib.sha256("\0".join([*compiler.command, *FLAGS, _processor()]).encode())
+    digest = hashlib.sha256("\0".join([*compiler.command, *flags, _processor()]).encode())
     for name, text in sorted(texts.items()):
         digest.update(f"\0{name}\0{len(text)}\0{text}".encode())
     return digest.hexdigest()[:32]
 
 
-def _build_into(made: Path, texts: Mapping[str, str], compiler: Compiler) -> None:
+def _build_into(made: Path, texts: Mapping[str, str], compiler: Compiler, flags: Sequence[str]) -> None:
     """The library appears whole or not at all."""
     with tempfile.TemporaryDirectory(dir=made.parent) as draft:
         folder = Path(draft)
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8")
         sources = [folder / name for name in sorted(texts) if name.endswith(".c")]
-        link_library(compile_objects(dict.fromkeys(sources, FLAGS), folder, compiler), folder / "made.so", compiler)
+        link_library(
+            compile_objects(dict.fromkeys(sources, tuple(flags)), folder, compiler), folder / "made.so", compiler
+        )
         os.replace(folder / "made.so", made)
 
 

@@ -39,6 +39,9 @@
 #define HANDLE_DIVU(form, ...) { OPERANDS(form); __VA_ARGS__; u32 steps = DIVIDER_STEPS(divider_steps_unsigned(B)); \
     X(rd) = R; n++; t += ip->cost + steps; c->stall[STALL_MULDIV] += steps; c->counted[COUNT_DIV]++; NEXT; }
 
+#define HANDLE_DECLARED(form, ...) { const declared *d = &s->declared.table[ip->rm]; u32 R = d->compute(declared_old(c, ip), X(rs1), X(rs2), (u32)ip->imm); \
+    X(rd) = R; n++; t += ip->cost + d->latency - 1; c->stall[STALL_MULDIV] += d->latency - 1; c->counted[COUNT_DOT]++; NEXT_LONG; }
+
 #define HANDLE_BRANCH(form, ...) { OPERANDS(form); const int is_taken = __VA_ARGS__; n++; t += ip->cost; c->counted[COUNT_BRANCHES]++; \
     if (UNLIKELY(c->timing->predictor)) t += guessed_branch(c, ip, is_taken); \
     else if (is_taken) t += c->timing->taken_branch; \

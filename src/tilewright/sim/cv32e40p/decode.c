@@ -54,6 +54,15 @@ static int has_extension(const view *v, const table_row *row) {
 
 u32 insn_kind(const insn *slot) { return slot->real < OP_FIRST ? KIND_ALU : TABLE[slot->real - OP_FIRST].kind; }
 
+/* The row of a declared instruction says which registers it reads. */
+static const table_row *declared_row(const sim *s, u32 word, u32 *index) {
+    static const u16 OPS[] = {OP_declared_1, OP_declared_2, OP_declared_1d, OP_declared_2d};
+    const declared *d = declared_of(&s->declared, word);
+    if (!d) return NULL;
+    *index = (u32)(d - s->declared.table);
+    return &TABLE[OPS[d->reads] - OP_FIRST];
+}
+
 static const table_row *find_row(u32 word, u32 flavour) {
     for (const u16 *row = by_opcode[flavour][word >> 2 & 31]; *row; row++) {
         const table_row *r = &TABLE[*row - 1];
@@ -195,9 +204,11 @@ static void decode(sim *s, u32 group, insn *slot) {
         if (!word && v->extensions >> EXTENSION_zcb & 1) word = rvc_expand_zcb(half);
     }
     slot->op = slot->entry = slot->real = slot->start = OP_ILLEGAL;
-    const table_row *row = word ? find_row(word, v->flavour) : NULL;
+    u32 index = 0;
+    const table_row *own = slot->len == 4 ? declared_row(s, word, &index) : NULL, *row = own ? own : word ? find_row(word, v->flavour) : NULL;
     if (!row || (row->kind >= KIND_FLOAD && !v->has_float) || !has_extension(v, row)) return;
     fill(slot, row, word, v->timing);
+    if (own) slot->rm = (u8)index, slot->imm = declared_immediate(&s->declared.table[index], word);
     if (v->flavour == FLAVOUR_COREV) drop_increment(slot);
     choose_entries(s, group, slot);
     warn_next(s, group, slot);
@@ -241,11 +252,26 @@ static core_extras of_vectors(const core *c) {
     return u ? (core_extras){.streamed = u->local_bytes / 4, .memory = u->memory, .element_bytes = 4} : (core_extras){0};
 }
 
+static const char *const NAMES[] = {
+#define I(name, ...) #name,
+#include "isa/insn.def"
+#undef I
+};
+
+static const char *collides(const sim *s, u32 group, u32 mask, u32 match) {
+    const u32 flavour = s->view[group].flavour;
+    for (u32 row = 0; row < ROWS; row++) {
+        const u32 both = TABLE[row].mask[flavour] & mask;
+        if (TABLE[row].mask[flavour] && (TABLE[row].match[flavour] & both) == (match & both)) return NAMES[row];
+    }
+    return NULL;
+}
+
 static void build_group(sim *s, u32 group) {
     (void)s, (void)group;
     fill_tables();
 }
 
-const core_kind RI5CY_CORE = {.timing = &TIMING_RI5CY, .run = core_run, .decode = decode, .place = choose_entries, .build_group = build_group};
+const core_kind RI5CY_CORE = {.timing = &TIMING_RI5CY, .run = core_run, .decode = decode, .place = choose_entries, .build_group = build_group, .collides = collides};
 const core_kind CV32E40P_CORE = {.timing = &TIMING_CV32E40P, .run = core_run, .decode = decode, .place = choose_entries, .build_group = build_group,
-                                 .bytes = vector_bytes, .build_core = build_vectors, .extras = of_vectors};
+                                 .bytes = vector_bytes, .build_core = build_vectors, .extras = of_vectors, .collides = collides};

@@ -56,6 +56,19 @@ EXPORT void tw_pass_hart(sim *s, u32 second) {
     for (u32 i = 0; i < s->cores; i++) s->core[i].x[10] = s->core[i].hart, s->core[i].x[11] = second;
 }
 
+/* Before anything is decoded: one more instruction; 0 where there is no room. */
+EXPORT int tw_declare(sim *s, const declared *d) {
+    if (s->declared.count == MOST_DECLARED) return 0;
+    s->declared.table[s->declared.count++] = *d;
+    return 1;
+}
+
+/* The name of an instruction of a group's cores that has some of these words, or NULL. */
+EXPORT const char *tw_collides(const sim *s, u32 group, u32 mask, u32 match) {
+    const core_kind *kind = s->view[group].kind;
+    return kind->collides ? kind->collides(s, group, mask, match) : NULL;
+}
+
 EXPORT u32 tw_run(sim *s, u64 stop) {
     if (s->exited) return s->fault.reason;
     s->fault = (fault){0};

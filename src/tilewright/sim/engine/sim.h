@@ -2,6 +2,7 @@
 #ifndef TW_SIM_H
 #define TW_SIM_H
 #include "engine/base.h"
+#include "engine/declared.h"
 #include "engine/platform.h"
 #include "engine/queue.h"
 #include "engine/timing.h"
@@ -259,6 +260,7 @@ typedef struct sim {
     stack_guard guard;
     struct device *event_unit;   /* the one that lines go to */
     void *own;                   /* what only the kind of its first core has, or NULL */
+    declared_table declared;
     u32 out_used, out_size;
     char *out;
     platform description;        /* last, because it is large and the rest is used all the time */
@@ -283,6 +285,7 @@ typedef struct core_kind {
     u64 *(*float_register)(const core *c, u32 number);      /* NULL: those of 32 bits */
     core_extras (*extras)(const core *c);
     void (*count)(const sim *s, activity *a);               /* of all cores of its kind together */
+    const char *(*collides)(const sim *s, u32 group, u32 mask, u32 match); /* an instruction of the core's own with these words */
     u32 keeps_order;     /* a core that is woken does not come first within a cycle, and slots hold no stalls */
     u32 checks_misuse;   /* of its own instructions */
 } core_kind;

@@ -49,6 +49,9 @@
 #define B_SW1 0u
 #define B_SR2 X(rs2)
 
+/* What a declared instruction finds in its destination: writes to x0 leave nothing there. */
+static inline u32 declared_old(const core *c, const insn *ip) { return ip->rd == ZERO_SINK ? 0 : X(rd); }
+
 /* The empty asm differs from handler to handler, which keeps compilers from merging their ends: each has its own jump. */
 #define APART() __asm__ volatile("" : : "i"(__COUNTER__))
 /* To the slot behind an instruction of four bytes. */

@@ -38,7 +38,7 @@ enum { READS_1 = 1, READS_2 = 2, READS_D = 4, READS_F1 = 8, READS_F2 = 16, READS
 /* KIND(name, acts on shared state, result comes late): float kinds come last. */
 #define KINDS \
     KIND(ALU, 0, 0) KIND(MAC, 0, 0) KIND(DOT, 0, 0) KIND(NOP, 0, 0) KIND(JAL, 0, 0) KIND(JALR, 0, 0) KIND(BRANCH, 0, 0) KIND(HWLOOP, 0, 0) \
-    KIND(MUL, 0, 1) KIND(MULH, 0, 1) KIND(DIV, 0, 0) KIND(DIVU, 0, 0) \
+    KIND(MUL, 0, 1) KIND(MULH, 0, 1) KIND(DIV, 0, 0) KIND(DIVU, 0, 0) KIND(DECLARED, 0, 0) \
     KIND(LOAD, 1, 1) KIND(LOADPOST, 1, 1) KIND(STORE, 1, 0) KIND(STOREPOST, 1, 0) KIND(ELW, 1, 0) \
     KIND(LR, 1, 1) KIND(SC, 1, 1) KIND(AMO, 1, 1) \
     KIND(CSR, 1, 0) KIND(TRAP, 0, 0) KIND(MRET, 0, 0) KIND(WFI, 1, 0) KIND(FENCEI, 1, 0) \

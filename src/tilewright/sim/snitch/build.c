@@ -36,4 +36,5 @@ static const core_timing TIMING = { /* the rest is in snitch/timing.h */
 };
 
 const core_kind SNITCH_CORE = {.timing = &TIMING, .run = snitch_run, .decode = snitch_decode, .place = snitch_place, .bytes = bytes,
-    .build_group = build_group, .build_core = build_core, .float_register = float_register, .extras = extras, .keeps_order = 1, .checks_misuse = 1};
+    .build_group = build_group, .build_core = build_core, .float_register = float_register, .extras = extras, .collides = snitch_collides,
+    .keeps_order = 1, .checks_misuse = 1};

@@ -25,6 +25,9 @@
     c->stall[STALL_MULDIV] += steps; c->counted[COUNT_DIV]++; NEXT; }
 #define HANDLE_DIV(form, ...) DIVIDE(form, divider_steps_signed(DIVIDER_RI5CY, B), __VA_ARGS__)
 #define HANDLE_DIVU(form, ...) DIVIDE(form, divider_steps_unsigned(B), __VA_ARGS__)
+#define HANDLE_DECLARED(form, ...) { SETTLE(); const declared *d = &s->declared.table[ip->rm]; \
+    u32 R = d->compute(declared_old(c, ip), X(rs1), X(rs2), (u32)ip->imm); X(rd) = R; n++; t += d->latency; \
+    c->stall[STALL_MULDIV] += d->latency - 1; c->counted[COUNT_DOT]++; NEXT; }
 #define HANDLE_BRANCH(form, ...) { OPERANDS(form); n++; t++; c->counted[COUNT_BRANCHES]++; \
     if (__VA_ARGS__) { c->counted[COUNT_TAKEN]++; APART(); goto taken; } NEXT; }
 #define HANDLE_JAL(form, ...) { SETTLE(); X(rd) = ip->pc + 4; n++; t += SNITCH_JUMP; c->counted[COUNT_JUMPS]++; APART(); goto taken; }
@@ -160,6 +163,7 @@ static u64 settle(core *c, snitch *f, const insn *ip, u64 t) {
     u64 when = t;
     if (ip->dep & READS_1) when = later(when, f->x_ready[ip->rs1]);
     if (ip->dep & READS_2) when = later(when, f->x_ready[ip->rs2]);
+    if (ip->dep & READS_D) when = later(when, f->x_ready[ip->rd]);
     if (ip->dep & WRITES_X) f->x_ready[ip->rd] = 0;
     c->stall[STALL_LOAD_USE] += when - t;
     return when;

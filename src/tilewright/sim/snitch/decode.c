@@ -32,9 +32,28 @@ static i32 immediate(u32 w, u32 form) {
     }
 }
 
+/* The row of a declared instruction says which registers it reads. */
+static const table_row *declared_row(const declared *d) {
+    static const u16 OPS[] = {SN_declared_1, SN_declared_2, SN_declared_1d, SN_declared_2d};
+    return &TABLE[OPS[d->reads] - OP_FIRST];
+}
+
 static const table_row *find_row(u32 word, u32 has_float) {
     for (const table_row *row = TABLE; row < TABLE + ROWS; row++)
         if ((word & row->mask) == row->match) return has_float || (WHERE[row->kind] == IN_CORE && row->kind != SNITCH_FREP) ? row : NULL;
+    return NULL;
+}
+
+static const char *const NAMES[] = {
+#define RV(name, ...) #name,
+#include "snitch/snitch.def"
+#undef RV
+};
+
+const char *snitch_collides(const sim *s, u32 group, u32 mask, u32 match) {
+    (void)s, (void)group;
+    for (u32 row = 0; row < ROWS; row++)
+        if (((match ^ TABLE[row].match) & TABLE[row].mask & mask) == 0) return NAMES[row];
     return NULL;
 }
 
@@ -55,7 +74,8 @@ void snitch_place(sim *s, u32 group, insn *slot) {
 void snitch_decode(sim *s, u32 group, insn *slot) {
     const u8 *at = slot->pc % 4 ? NULL : bus_pointer(s, group, slot->pc, 4);
     u32 word = at ? (u32)at[0] | (u32)at[1] << 8 | (u32)at[2] << 16 | (u32)at[3] << 24 : 0;
-    const table_row *row = word ? find_row(word, s->view[group].has_float) : NULL;
+    const declared *own = word ? declared_of(&s->declared, word) : NULL;
+    const table_row *row = own ? declared_row(own) : word ? find_row(word, s->view[group].has_float) : NULL;
     slot->len = 4;
     slot->flags &= (u8)~INSN_NEW;
     slot->op = slot->entry = slot->real = slot->start = at ? OP_ILLEGAL : OP_UNMAPPED;
@@ -65,7 +85,8 @@ void snitch_decode(sim *s, u32 group, insn *slot) {
     slot->rm = (u8)bits(word, 14, 12);
     slot->imm = immediate(word, row->form);
     slot->dep = FORM_USE[row->form];
-    if (row->mask & RS2_FIELD) slot->dep &= (u8)~(READS_2 | READS_F2); /* it says what to do */
+    if (own) slot->rm = (u8)(own - s->declared.table), slot->imm = declared_immediate(own, word);
+    else if (row->mask & RS2_FIELD) slot->dep &= (u8)~(READS_2 | READS_F2); /* it says what to do */
     if ((slot->dep & WRITES_X) && slot->rd == 0) slot->rd = ZERO_SINK;
     if (row->kind == SNITCH_BRANCH || row->kind == SNITCH_JAL) insn_place_branch(slot);
     slot->floats = float_registers(slot);

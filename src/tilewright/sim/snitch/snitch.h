@@ -9,7 +9,7 @@
 enum { IN_CORE, IN_QUEUE, PAST_QUEUE };
 #define SNITCH_KINDS \
     KIND(ALU, IN_CORE) KIND(NOP, IN_CORE) KIND(JAL, IN_CORE) KIND(JALR, IN_CORE) KIND(BRANCH, IN_CORE) KIND(MUL, IN_CORE) KIND(MULH, IN_CORE) \
-    KIND(DIV, IN_CORE) KIND(DIVU, IN_CORE) KIND(LOAD, IN_CORE) KIND(STORE, IN_CORE) KIND(LR, IN_CORE) KIND(SC, IN_CORE) KIND(AMO, IN_CORE) \
+    KIND(DIV, IN_CORE) KIND(DIVU, IN_CORE) KIND(DECLARED, IN_CORE) KIND(LOAD, IN_CORE) KIND(STORE, IN_CORE) KIND(LR, IN_CORE) KIND(SC, IN_CORE) KIND(AMO, IN_CORE) \
     KIND(CSR, IN_CORE) KIND(TRAP, IN_CORE) KIND(MRET, IN_CORE) KIND(WFI, IN_CORE) KIND(FENCEI, IN_CORE) \
     KIND(FREP, IN_CORE) KIND(DMA, IN_CORE) KIND(DMA_START, IN_CORE) KIND(DMA_STATUS, IN_CORE) \
     KIND(FLOAD, IN_QUEUE) KIND(DLOAD, IN_QUEUE) KIND(FSTORE, IN_QUEUE) KIND(DSTORE, IN_QUEUE) KIND(FOP, IN_QUEUE) KIND(DOP, IN_QUEUE) \
@@ -99,6 +99,7 @@ static inline snitch_cluster *cluster_of(const sim *s) { return s->own; }
 
 /* snitch/decode.c */
 void snitch_decode(sim *s, u32 group, insn *slot);
+const char *snitch_collides(const sim *s, u32 group, u32 mask, u32 match);
 void snitch_place(sim *s, u32 group, insn *slot);
 /* snitch/cache.c */
 u32 snitch_fetch_wait(sim *s, core *c, u32 line, u64 now);

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import ClassVar
 
 import numpy as np
@@ -18,12 +19,14 @@ from tilewright.ir.op import Index
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._linear import NARROW
 from tilewright.ops._packing import pack_rows, unpack_rows
-from tilewright.ops._rearranged import RearrangedConv
+from tilewright.ops._rearranged import RearrangedConv, folded_zero
 from tilewright.ops.conv import Conv
 from tilewright.target.target import Offer
 
 ORDER = "(g f/4) k f:4"
 """TW_BLOCK in C is 4: filters that are computed together."""
+DOTS_ORDER = "(g f/4) (k/4 f:4 k:4)"
+"""The same, four taps of a filter at a time."""
 INT8 = (-128, 127)
 LARGEST_TOTAL = 2**30
 """Totals have to be smaller: kernels take twice of them."""
@@ -35,6 +38,9 @@ class BlockedConv(RearrangedConv):
     subtracted: the bias has all that zero points add."""
 
     operands: ClassVar[tuple[str, ...]] = ("X", "W", "B", "mul?", "add?")
+    order: ClassVar[str] = ORDER
+    stored: ClassVar[str] = "int8"
+    """The element type of weights as they are stored."""
     filters: int = 1
     """Of all groups."""
     kernel: Shape = (1, 1)
@@ -50,18 +56,41 @@ class BlockedConv(RearrangedConv):
 
     # ---- types and meaning ------------------------------------------------------------------------------------------
 
+    def zero_of(self, dtype: str) -> int:
+        """What the bias has been freed of for each weight."""
+        return self.conv.x_zero
+
+    @classmethod
+    def packed(cls, rows: Array, groups: int) -> Array:
+        return pack_rows(cls.order, rows.astype(np.int8), groups).view(cls.stored)
+
     def plain_types(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
         shapes = self.plain_shapes({name: kind.shape for name, kind in types.items()})
         return {**types, "W": TensorType("int8", shapes["W"])}
 
     def numpy(self, X: Array, W: Array, B: Array, *rest: Array | None, **named: Array) -> Array:
-        rows = unpack_rows(ORDER, W, self.conv.groups, self.filters // self.conv.groups, W.shape[1])
+        length = X.shape[1] // self.conv.groups * prod(self.kernel)
+        rows = unpack_rows(self.order, W.view(np.int8), self.conv.groups, self.filters // self.conv.groups, length)
         weights = rows.reshape(self.filters, -1, *self.kernel)
-        bias = B.astype(np.int64) + self.conv.x_zero * rows.astype(np.int64).sum(1)
+        bias = B.astype(np.int64) + self.zero_of(X.dtype.name) * rows.astype(np.int64).sum(1)
         return self.conv.numpy(X, weights, bias.astype(np.int32), *rest, **named)
 
 
-def blocked_conv(graph: Graph, node: Node) -> Offer | None:
+@dataclass(frozen=True)
+class DottedConv(BlockedConv):
+    """Four taps of a filter lie side by side, as a word; unsigned bytes are multiplied as signed ones."""
+
+    order: ClassVar[str] = DOTS_ORDER
+    stored: ClassVar[str] = "int32"
+
+    def zero_of(self, dtype: str) -> int:
+        return folded_zero(self.conv.x_zero, dtype)
+
+    def check(self, types: Mapping[str, TensorType]) -> None:
+        super().check({**types, "W": TensorType("int8", types["W"].shape)})
+
+
+def blocked_conv(graph: Graph, node: Node, form: type[BlockedConv] = BlockedConv) -> Offer | None:
     """A convolution of bytes with constant weights and bias; not one whose filters see one channel each."""
     op, operands = node.op, node.operands()
     weights = graph.constants.get(operands.get("W", ""))
@@ -84,16 +113,17 @@ def blocked_conv(graph: Graph, node: Node) -> Offer | None:
         or rows.max() > INT8[1]
     ):
         return None
-    folded = bias.astype(np.int64) - op.x_zero * rows.sum(1)
+    kernel = weights.shape[2:]
+    made_op = form(len(weights), kernel, replace(op, w_zero=0))
+    folded = bias.astype(np.int64) - made_op.zero_of(graph.types[operands["X"]].dtype) * rows.sum(1)
     if (np.abs(folded) + np.abs(rows).sum(1) * 255).max() >= LARGEST_TOTAL:
         return None
-    kernel = weights.shape[2:]
     made = {
-        f"{node.key}_blocks": pack_rows(ORDER, rows.astype(np.int8), op.groups),
+        f"{node.key}_{form.__name__}": form.packed(rows, op.groups),
         f"{node.key}_starts": folded.astype(np.int32),
     }
     inputs = (operands["X"], *made, *(operands.get(name, "") for name in ("mul", "add")))
-    return Offer(BlockedConv(len(weights), kernel, replace(op, w_zero=0)), without_tail(inputs), made)
+    return Offer(made_op, without_tail(inputs), made)
 
 
 def without_tail(inputs: tuple[str, ...]) -> tuple[str, ...]:

@@ -16,12 +16,12 @@ from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._linear import NARROW, check_requant, requantised, result_dtype
 from tilewright.ops._packing import pack_rows, unpack_rows
-from tilewright.ops._rearranged import RowsProduct, one_or_per_filter
+from tilewright.ops._rearranged import RowsProduct, folded_zero, one_or_per_filter
 from tilewright.ops.matmul import MatMul
 from tilewright.target.constant_layer import is_plain
 from tilewright.target.structs.common import requant_params
 from tilewright.target.target import Offer
-from tilewright.targets.microcontroller.blocked import INT8, LARGEST_TOTAL, ORDER, without_tail
+from tilewright.targets.microcontroller.blocked import DOTS_ORDER, INT8, LARGEST_TOTAL, ORDER, without_tail
 
 
 @dataclass(frozen=True)
@@ -30,21 +30,31 @@ class BlockedMatMul(RowsProduct):
     for each column."""
 
     operands: ClassVar[tuple[str, ...]] = ("A", "W", "C", "mul?", "add?")
+    order: ClassVar[str] = ORDER
+    stored: ClassVar[str] = "int8"
     requant: Requant | None = None
+
+    def zero_of(self, a_zero: int, dtype: str) -> int:
+        """What totals have been freed of for each weight."""
+        return a_zero
 
     def columns_of(self, shapes: Shapes) -> int:
         return shapes["C"][0]
 
     def check(self, types: Mapping[str, TensorType]) -> None:
-        if types["A"].dtype not in NARROW or types["W"].dtype != "int8":
-            raise Refusal(f"A is {types['A'].dtype} and W {types['W'].dtype}, int8 or uint8 is expected")
+        if types["A"].dtype not in NARROW or types["W"].dtype != self.stored:
+            raise Refusal(
+                f"A is {types['A'].dtype} and W {types['W'].dtype}, int8 or uint8 and {self.stored} are expected"
+            )
         check_requant(self, "A", types)
 
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
         return (result_dtype(self, dtypes["A"]),)
 
     def numpy(self, A: Array, W: Array, C: Array, mul: Array | None = None, add: Array | None = None) -> Array:
-        total = exact_matmul(A.astype("int32"), unpack_rows(ORDER, W, 1, len(C), W.shape[1]).astype("int32").T) + C
+        rows = unpack_rows(self.order, W.view(np.int8), 1, len(C), A.shape[-1]).astype("int32")
+        values = A.astype("int32") + self.zero_of(0, A.dtype.name)
+        total = exact_matmul(values, rows.T) + C
         return requantised(self, total, mul, add)
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
@@ -56,7 +66,17 @@ class BlockedMatMul(RowsProduct):
         }  # fmt: skip
 
 
-def blocked_product(graph: Graph, node: Node) -> Offer | None:
+class DottedMatMul(BlockedMatMul):
+    """Four weights of a column lie side by side, as a word; unsigned bytes are multiplied as signed ones."""
+
+    order: ClassVar[str] = DOTS_ORDER
+    stored: ClassVar[str] = "int32"
+
+    def zero_of(self, a_zero: int, dtype: str) -> int:
+        return folded_zero(a_zero, dtype)
+
+
+def blocked_product(graph: Graph, node: Node, form: type[BlockedMatMul] = BlockedMatMul) -> Offer | None:
     """A product of rows of bytes and a constant matrix, with constants that differ from column to column at most."""
     op, operands = node.op, node.operands()
     matrix = graph.constants.get(operands.get("B", ""))
@@ -72,14 +92,18 @@ def blocked_product(graph: Graph, node: Node) -> Offer | None:
     if any(values is None for values in added.values()):
         return None
     summand = added.get("C")
-    start = (np.zeros(1, np.int64) if summand is None else summand.astype(np.int64)) - op.a_zero * rows.sum(1)
+    start = (np.zeros(1, np.int64) if summand is None else summand.astype(np.int64)) - form().zero_of(
+        op.a_zero, a.dtype
+    ) * rows.sum(1)
     if (np.abs(start) + np.abs(rows).sum(1) * 255).max() >= LARGEST_TOTAL:
         return None
-    made = {f"{node.key}_blocks": pack_rows(ORDER, rows.astype(np.int8)), f"{node.key}_starts": start.astype(np.int32)}
-    names = {"W": f"{node.key}_blocks", "C": f"{node.key}_starts"}
+    stored = f"{node.key}_{form.__name__}"
+    packed = pack_rows(form.order, rows.astype(np.int8)).view(form.stored)
+    made = {stored: packed, f"{node.key}_starts": start.astype(np.int32)}
+    names = {"W": stored, "C": f"{node.key}_starts"}
     for name in ("mul", "add"):
         if (values := added.get(name)) is not None:
             made[f"{node.key}_{name}"] = values
             names[name] = f"{node.key}_{name}"
     inputs = (operands["A"], *(names.get(name, "") for name in ("W", "C", "mul", "add")))
-    return Offer(BlockedMatMul(op.requant), without_tail(inputs), made)
+    return Offer(form(op.requant), without_tail(inputs), made)

@@ -17,7 +17,7 @@ from tilewright.target.peak import CoreMacs, Peak
 from tilewright.target.runner import VirtualSoc
 from tilewright.target.target import COSTS_OF_A_FAMILY, Engine, Target
 from tilewright.targets.generic import target as generic
-from tilewright.targets.microcontroller import blocks, elementwise, linear
+from tilewright.targets.microcontroller import blocks, dots, elementwise, linear
 from tilewright.targets.rv32.cores import CORES, Core
 
 FOLDER = Path(__file__).parent
@@ -53,7 +53,7 @@ def _target(core: Core) -> Target:
     return Target(
         name=core.name,
         summary=f"{core.summary}, 512 KiB of RAM, 4 MiB of flash; on the virtual SoC",
-        engines=(Engine("cpu", KERNELS, forms=linear.forms, peak=PEAK),),
+        engines=(Engine("cpu", KERNELS, forms=linear.forms, peak=PEAK, extended=dots.extended),),
         memories=(
             Memory("RAM", MICROCONTROLLER.memory("ram").size, 16, ".ram", reserved=KIB, holds=RAM_USES),
             Memory("flash", MICROCONTROLLER.memory("flash").size, 16, ".flash", reserved=CODE, holds=FLASH_USES),

@@ -35,6 +35,7 @@ static u64 repeated(u64 value, u32 bits) {
 #define CASE_BRANCH SKIP
 #define CASE_MUL SKIP
 #define CASE_MULH SKIP
+#define CASE_DECLARED SKIP
 #define CASE_DIV SKIP
 #define CASE_DIVU SKIP
 #define CASE_LOAD SKIP

@@ -1,0 +1,22 @@
+/* Working memory of convolutions by dot products of four bytes. */
+#ifndef TW_CONV_DOTS_SIZES_H
+#define TW_CONV_DOTS_SIZES_H
+
+#include "conv_blocked_sizes.h"
+
+/* Of a filter, with what fills up the last word. */
+static inline int32_t tw_filled_taps(const tw_conv_params *p) { return (tw_taps(p) + 3) & ~3; }
+
+/* Words of four pixels, and behind them the band of a row of results. */
+static inline int64_t tw_conv_dots_scratch(const tw_conv_params *p) {
+  const int64_t rows = (int64_t)p->in_channels * p->kernel_h;
+  return 4 * (int64_t)tw_filled_taps(p) + (tw_is_flat(p) ? 0 : 4 + rows * tw_band_pitch(p));
+}
+
+/* As many rows of totals as are worked on at a time, weights as words, and the band of these rows with a word behind it. */
+static inline int64_t tw_depthwise_dots_scratch(const tw_conv_params *p) {
+  const int64_t band = (int64_t)tw_band_rows(p, p->chunk) * tw_band_pitch(p);
+  return 4 * ((int64_t)p->chunk * p->out_w + p->kernel_h * p->kernel_w) + band + 4;
+}
+
+#endif
