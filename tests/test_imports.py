@@ -30,7 +30,7 @@ LAYERS = [
     ["passes", "frontends", "emulator"],
     ["export"],
     ["target"],
-    ["targets", "accelerator", "own_kernels"],
+    ["targets", "accelerator", "own_kernels", "instruction"],
     ["planner"],
     ["codegen"],
     ["run", "pipeline"],

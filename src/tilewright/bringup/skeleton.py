@@ -1,4 +1,4 @@
-"""`tilewright accelerator new`: a folder that runs at once."""
+"""`tilewright accelerator new` and `instruction new`: a folder that runs at once."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from tilewright.accelerator.check_declaration import IDENTIFIER
 from tilewright.accelerator.folder import C_MODEL, DECLARATION, PYTHON_MODEL, VERILOG
 from tilewright.codegen.folder import write
 from tilewright.errors import CompileError
+from tilewright.instruction.declaration import DECLARATION as INSTRUCTION
 
 TEMPLATES = Path(__file__).parent / "skeleton"
 OF_VERILOG = (
@@ -23,8 +24,7 @@ def new_folder(name: str, folder: Path, in_c: bool = False, in_verilog: bool = F
         raise CompileError("--c and --rtl", "are two devices", "choose one")
     if not IDENTIFIER.fullmatch(name):
         raise CompileError(f"accelerator '{name}'", "is not a C name", "use lower-case letters, digits and underscores")
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise CompileError(str(folder), "exists and is not empty", "choose another name or --output")
+    _check_empty(folder)
     files = (DECLARATION, VERILOG[0] if in_verilog else C_MODEL if in_c else PYTHON_MODEL)
     texts = {
         file: (TEMPLATES / file).read_text().replace("NAME", name).replace("UPPER", name.upper()) for file in files
@@ -33,3 +33,17 @@ def new_folder(name: str, folder: Path, in_c: bool = False, in_verilog: bool = F
         texts[DECLARATION] = texts[DECLARATION].replace(old, new)
     write(texts, folder)
     return [folder / file for file in files]
+
+
+def new_instruction(name: str, folder: Path) -> Path:
+    """The declaration that was written."""
+    if not IDENTIFIER.fullmatch(name):
+        raise CompileError(f"instruction '{name}'", "is not a C name", "use lower-case letters, digits and underscores")
+    _check_empty(folder)
+    write({INSTRUCTION: (TEMPLATES / INSTRUCTION).read_text().replace("NAME", name)}, folder)
+    return folder / INSTRUCTION
+
+
+def _check_empty(folder: Path) -> None:
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise CompileError(str(folder), "exists and is not empty", "choose another name or --output")

@@ -31,6 +31,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "ops": ("catalogue", "ops"),
     "targets": ("catalogue", "targets_command"),
     "accelerator": ("accelerator", "app"),
+    "instruction": ("instruction", "app"),
     "doctor": ("doctor", "doctor"),
 }
 """The file of each command, its function or commands of its own, and the class that parses it, if it has one."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tilewright.errors import CompileError
 from tilewright.instruction.declaration import Instruction, read_instruction
 from tilewright.instruction.header import HEADER, header
-from tilewright.instruction.semantics import check_semantics
+from tilewright.instruction.semantics import check_semantics, simulated
 from tilewright.sim.simulator import Simulator
 from tilewright.target.settings import Settings, check_options
 from tilewright.target.target import Engine, Target
@@ -26,7 +26,7 @@ def with_declared(target: Target, found: Sequence[Instruction]) -> Target:
         check_semantics(one)
     _check_collisions(target, found)
     made = generated(((f"kernels/{HEADER}", header(found)),), "instructions")
-    platform = replace(target.platform, instructions=tuple(one.simulated for one in found))
+    platform = replace(target.platform, instructions=tuple(simulated(one) for one in found))
     patterns = frozenset(one.implements for one in found)
     engines = tuple(_with_patterns(engine, patterns) for engine in target.engines)
     return replace(target.on_platform(platform, 0), bases=(made, *target.bases), engines=engines)

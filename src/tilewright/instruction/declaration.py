@@ -6,13 +6,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from tilewright.errors import CompileError
 from tilewright.instruction.patterns import PATTERNS, Pattern
-from tilewright.sim.user.instruction import CustomInstruction
 from tilewright.target.toml_file import read_toml
 
 DECLARATION = "instruction.toml"
@@ -23,7 +21,7 @@ FORMS = (
     ("rd", "rs1"), ("rd", "rs1", "rs2"), ("rd+", "rs1"), ("rd+", "rs1", "rs2"),
     ("rd", "rs1", "imm5"), ("rd+", "rs1", "imm5"), ("rd", "rs1", "imm12"), ("rd+", "rs1", "imm12"),
 )  # fmt: skip
-"""Operands, in this order; `rd+` is read before it is written. Registers come first in `CustomInstruction.reads`."""
+"""Operands, in this order; `rd+` is read before it is written."""
 LONGEST = 255
 """Cycles of an instruction at most."""
 NOT_IN_EXPRESSIONS = re.compile(r"[;{}#\"'\\`]")
@@ -92,14 +90,6 @@ class Instruction:
     @property
     def pattern(self) -> Pattern | None:
         return PATTERNS.get(self.implements)
-
-    @cached_property
-    def simulated(self) -> CustomInstruction:
-        from tilewright.instruction.semantics import function_texts
-
-        reads = 2 * self.accumulates + self.reads_second
-        bits = self.immediate_bits
-        return CustomInstruction(self.name, self.mask, self.match, reads, self.latency, bits, function_texts(self))
 
 
 def read_instruction(place: str) -> Instruction:

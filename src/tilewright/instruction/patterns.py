@@ -31,10 +31,5 @@ PATTERNS: Mapping[str, Pattern] = {
             "TensorFlow Lite's requantisation of a total, clipped: rs1 is the factor, rs2 has shift, zero point, least "
             "and greatest result in its bytes", "tw_requant_s8_takes(rd, rs1, rs2)",
         ),
-        Pattern("max4_s8", "TW_MAX4_S8", "tw_max4_s8", ("rd", "rs1", "rs2"), "the greater of each two signed bytes"),
-        Pattern(
-            "dot16_2bit", "TW_DOT16_2BIT", "tw_dot16_2bit", ("rd+", "rs1", "rs2"),
-            "4 rd + sixteen weights of 2 bits, as planes of bits in rs2, times two planes of bits in rs1",
-        ),
     )
 }  # fmt: skip

@@ -6,15 +6,12 @@ import ctypes
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tilewright.errors import CompileError
-from tilewright.sim.user.instruction import FUNCTION, words
+from tilewright.instruction.declaration import Instruction
+from tilewright.sim.isa.declared import FUNCTION, CustomInstruction, words
 from tilewright.toolchain.compiler import FAILED, find_compiler
 from tilewright.toolchain.shared_library import library_of
-
-if TYPE_CHECKING:
-    from tilewright.instruction.declaration import Instruction
 
 C = Path(__file__).parent / "c"
 PATTERNS_HEADER = Path(__file__).parents[1] / "targets" / "microcontroller" / "kernels" / "patterns.h"
@@ -28,7 +25,13 @@ REFUSED = "write it without shifts by 32 or more, sums that overflow int32_t (ca
 beyond an operand"
 
 
-def function_texts(one: Instruction) -> tuple[tuple[str, str], ...]:
+def simulated(one: Instruction) -> CustomInstruction:
+    """As the simulator has it."""
+    reads, bits = 2 * one.accumulates + one.reads_second, one.immediate_bits
+    return CustomInstruction(one.name, one.mask, one.match, reads, one.latency, bits, _texts(one))
+
+
+def _texts(one: Instruction) -> tuple[tuple[str, str], ...]:
     """What the simulator compiles."""
     body = f"{_function(one)}\nuint32_t {FUNCTION}({_ARGUMENTS});\nuint32_t {FUNCTION}({_ARGUMENTS}) {{\n"
     source = f"{body}  return tw_semantics(rd_, rs1_, rs2_, imm_);\n}}\n"
@@ -41,8 +44,8 @@ _ARGUMENTS = "uint32_t rd_, uint32_t rs1_, uint32_t rs2_, uint32_t imm_"
 def _function(one: Instruction) -> str:
     """Operands that it does not have are not there."""
     given = {"rd": one.accumulates, "rs1": True, "rs2": one.reads_second}
-    operands = [f"  const tw_word {name} = {{{name}_}};" for name, there in given.items() if there]
-    operands += ["  const int32_t imm = (int32_t)imm_;"] if one.immediate_bits else []
+    operands = [f"  const tw_word {name} = {{{name}_}}; (void){name};" for name, there in given.items() if there]
+    operands += ["  const int32_t imm = (int32_t)imm_; (void)imm;"] if one.immediate_bits else []
     unused = " ".join(f"(void){name}_;" for name in ("rd", "rs1", "rs2", "imm"))
     lines = ['#include "operands.h"', "", f"static uint32_t tw_semantics({_ARGUMENTS}) {{", f"  {unused}", *operands]
     return "\n".join([*lines, f"  return (uint32_t)({one.semantics});", "}"])

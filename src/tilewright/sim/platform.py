@@ -12,7 +12,7 @@ from tilewright.sim import core_timing
 from tilewright.sim.activity import MAX_MEMORIES
 from tilewright.sim.core_timing import CoreTiming
 from tilewright.sim.energy import EnergyModel
-from tilewright.sim.user.instruction import CustomInstruction
+from tilewright.sim.isa.declared import CustomInstruction
 
 MAX_GROUPS, MAX_WINDOWS, MAX_DEVICES, PARAMETERS = 4, 16, 32, 6
 NO_MEMORY = 255

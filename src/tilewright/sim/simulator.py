@@ -20,6 +20,7 @@ from tilewright.sim.activity import Activity, CActivity, activity_of
 from tilewright.sim.energy import Energy
 from tilewright.sim.faults import BREAKPOINT, DEADLOCK, DEVICE, EXIT, LIMIT, describe, standstill
 from tilewright.sim.heard import tell
+from tilewright.sim.isa.declared import declare
 from tilewright.sim.isa.register_names import register_number
 from tilewright.sim.library import CFault, load
 from tilewright.sim.loading import load_program
@@ -32,7 +33,6 @@ from tilewright.sim.results import Report
 from tilewright.sim.rtl.build import RtlDevice
 from tilewright.sim.statistics import Statistics
 from tilewright.sim.user.device import UserDevice
-from tilewright.sim.user.instruction import declare
 from tilewright.sim.user.watched import WatchedDevices
 from tilewright.sim.watching.probes import EngineJob, Probe, Transfer, core_flags, jobs, noted, transfers
 from tilewright.sim.watching.traces import FunctionTime, function_times, write_trace

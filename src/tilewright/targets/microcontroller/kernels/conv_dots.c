@@ -11,22 +11,31 @@
 #include "conv_blocks.h"
 #include "conv_dots_sizes.h"
 
-/* All filters on the pixels of a panel. */
-static void all_filters(const image *m, const uint32_t *panel, int32_t at, int32_t pixels) {
+/* A block of filters on the pixels of a panel. */
+TW_ALWAYS void on_panel(const image *m, const block *k, const uint32_t *panel, int32_t at, int32_t pixels) {
+  const uint32_t *const w = (const uint32_t *)(const void *)k->w;
   const int32_t words = m->taps / 4;
+  tw_totals total;
+  if (pixels == 4) {
+    tw_dots_4(panel, w, words, k->start, total);
+    store(m, k, at, 4, total);
+  } else if (pixels == 2) {
+    tw_dots_2(panel, w, words, k->start, total);
+    store(m, k, at, 2, total);
+  } else {
+    tw_dots_1(panel, TW_PANEL, w, words, k->start, total);
+    store(m, k, at, 1, total);
+  }
+}
+
+/* All filters on panels that follow each other. */
+static void all_filters(const image *m, const uint32_t *panels, int32_t at, int32_t pixels) {
   for (int32_t filter = 0; filter < m->p->out_channels; filter += TW_BLOCK) {
     const block k = block_at(m, filter);
-    const uint32_t *const w = (const uint32_t *)(const void *)k.w;
-    tw_totals total;
-    if (pixels == 4) {
-      tw_dots_4(panel, w, words, k.start, total);
-      store(m, &k, at, 4, total);
-    } else if (pixels == 2) {
-      tw_dots_2(panel, w, words, k.start, total);
-      store(m, &k, at, 2, total);
-    } else {
-      tw_dots_1(panel, TW_PANEL, w, words, k.start, total);
-      store(m, &k, at, 1, total);
+    const uint32_t *panel = panels;
+    for (int32_t done = 0, next; done < pixels; done += next, panel += m->taps) {
+      next = next_pixels(pixels - done);
+      on_panel(m, &k, panel, at + done, next);
     }
   }
 }
@@ -59,16 +68,25 @@ TW_ALWAYS void gather_planes(const TW_X *x, int32_t plane, int32_t channels, int
   for (; c < channels; c++, x += plane, to++) gather_tap(x, 1, pixels, to);
 }
 
+/* As many as there are panels for: three pixels need two. */
+static int32_t pixels_at_a_time(int32_t most, int32_t left) {
+  const int32_t some = tw_min(most, left);
+  return some == most - 1 ? some - 1 : some;
+}
+
 /* The plane is one long row. */
-static void flat(const image *m, const TW_X *x, uint32_t *panel) {
-  const int32_t channels = m->p->in_channels, plane = m->out_plane;
-  int8_t *const bytes = (int8_t *)panel;
-  fill_up(channels, bytes + channels / 4 * 4 * TW_PANEL + (channels & 3));
-  for (int32_t at = 0, pixels; at < plane; at += pixels) {
-    pixels = next_pixels(plane - at);
-    if (pixels == 4) gather_planes(x + at, plane, channels, 4, bytes);
-    else gather_planes(x + at, plane, channels, pixels, bytes);
-    all_filters(m, panel, at, pixels);
+static void flat(const image *m, const TW_X *x, uint32_t *panels) {
+  const int32_t channels = m->p->in_channels, plane = m->out_plane, most = TW_PANEL * tw_panels(m->p);
+  for (int32_t at = 0, some; at < plane; at += some) {
+    int8_t *to = (int8_t *)panels;
+    some = pixels_at_a_time(most, plane - at);
+    for (int32_t done = 0, pixels; done < some; done += pixels, to += 4 * m->taps) {
+      pixels = next_pixels(some - done);
+      fill_up(channels, to + channels / 4 * 4 * TW_PANEL + (channels & 3));
+      if (pixels == 4) gather_planes(x + at + done, plane, channels, 4, to);
+      else gather_planes(x + at + done, plane, channels, pixels, to);
+    }
+    all_filters(m, panels, at, some);
   }
 }
 
@@ -108,19 +126,22 @@ static void gather_rows_of_3(const TW_X *band, int32_t pitch, int32_t rows, int8
 }
 
 /* A row of results from its band. */
-static void row(const image *m, const TW_X *band, int32_t pitch, uint32_t *panel, int32_t out_y) {
+static void row(const image *m, const TW_X *band, int32_t pitch, uint32_t *panels, int32_t out_y) {
   const tw_conv_params *const p = m->p;
   const int is_3 = p->kernel_w == 3 && p->stride_w == 1 && p->dilation_w == 1;
-  int8_t *const bytes = (int8_t *)panel;
-  const int32_t taps = tw_taps(p);
-  fill_up(taps, bytes + taps / 4 * 4 * TW_PANEL + (taps & 3));
-  for (int32_t out_x = 0, pixels; out_x < p->out_w; out_x += pixels) {
-    const TW_X *const x = band + out_x * p->stride_w;
-    pixels = next_pixels(p->out_w - out_x);
-    if (pixels == 4 && is_3) gather_rows_of_3(x, pitch, p->in_channels * p->kernel_h, bytes);
-    else if (pixels == 4) gather(p, x, pitch, 4, bytes);
-    else gather(p, x, pitch, pixels, bytes);
-    all_filters(m, panel, out_y * p->out_w + out_x, pixels);
+  const int32_t taps = tw_taps(p), most = TW_PANEL * tw_panels(p);
+  for (int32_t out_x = 0, some; out_x < p->out_w; out_x += some) {
+    int8_t *to = (int8_t *)panels;
+    some = pixels_at_a_time(most, p->out_w - out_x);
+    for (int32_t done = 0, pixels; done < some; done += pixels, to += 4 * m->taps) {
+      const TW_X *const x = band + (out_x + done) * p->stride_w;
+      pixels = next_pixels(some - done);
+      fill_up(taps, to + taps / 4 * 4 * TW_PANEL + (taps & 3));
+      if (pixels == 4 && is_3) gather_rows_of_3(x, pitch, p->in_channels * p->kernel_h, to);
+      else if (pixels == 4) gather(p, x, pitch, 4, to);
+      else gather(p, x, pitch, pixels, to);
+    }
+    all_filters(m, panels, out_y * p->out_w + out_x, some);
   }
 }
 
@@ -129,7 +150,7 @@ void TW_NAME(const tw_conv_params *params, const TW_X *x, const int32_t *w, cons
   const tw_conv_params *const p = params;
   const int32_t filled = tw_filled_taps(p), pitch = tw_band_pitch(p);
   uint32_t *const panel = scratch;
-  TW_X *const band = (TW_X *)(panel + filled) + tw_band_lead(p);
+  TW_X *const band = (TW_X *)(panel + tw_panels(p) * filled) + tw_band_lead(p);
   /* Whoever puts filters into blocks makes sure that totals are small. */
   const tw_way way = tw_way_of(p->requantised, &p->requant, add, p->add_step, p->out_channels * p->groups, 1);
   for (int32_t n = 0; n < p->batch * p->groups; n++, x += p->in_channels * p->in_h * p->in_w) {

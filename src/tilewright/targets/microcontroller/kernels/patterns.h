@@ -33,17 +33,6 @@ static inline int tw_requant_s8_takes(uint32_t rd, uint32_t rs1, uint32_t rs2) {
          tw_byte_at(rs2, 2) <= tw_byte_at(rs2, 3);
 }
 
-/* max4_s8: the greater of each two signed bytes. */
-static inline uint32_t tw_max4_s8(uint32_t rd, uint32_t rs1, uint32_t rs2) {
-  uint32_t made = 0;
-  (void)rd;
-  for (int32_t i = 0; i < 4; i++) {
-    const uint32_t of = tw_byte_at(rs1, i) > tw_byte_at(rs2, i) ? rs1 : rs2;
-    made |= of & 255u << (8 * i);
-  }
-  return made;
-}
-
 #ifdef TW_DOT4_S8
 #define TW_HAS_DOT4_S8 1
 #else
@@ -56,13 +45,6 @@ static inline uint32_t tw_max4_s8(uint32_t rd, uint32_t rs1, uint32_t rs2) {
 #else
 #define TW_HAS_REQUANT_S8 0
 #define TW_REQUANT_S8(total, factor, how) tw_requant_s8(total, factor, how)
-#endif
-
-#ifdef TW_MAX4_S8
-#define TW_HAS_MAX4_S8 1
-#else
-#define TW_HAS_MAX4_S8 0
-#define TW_MAX4_S8(a, b) tw_max4_s8(0, a, b)
 #endif
 
 #endif

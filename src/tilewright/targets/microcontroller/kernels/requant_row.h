@@ -6,6 +6,7 @@
 #define TW_REQUANT_ROW_H
 
 #include "always.h"
+#include "patterns.h"
 #include "requant.h"
 #include "tw.h"
 
@@ -25,13 +26,20 @@ typedef struct {
 TW_ALWAYS int32_t tw_upper(int32_t x, int32_t y) { return (int32_t)(((int64_t)x * y) >> 32); }
 TW_ALWAYS uint32_t tw_lower(int32_t x, int32_t y) { return (uint32_t)x * (uint32_t)y; }
 
+/* Whether an instruction of the user's requantises by TW_TWICE: it takes shift, zero point and limits as bytes of a word. */
+#define TW_OWN_TWICE (TW_HAS_REQUANT_S8 && sizeof(TW_Y) == 1 && (TW_Y)-1 < 0)
+
+TW_ALWAYS int tw_fits_own(const tw_requant *r) {
+  return !TW_OWN_TWICE || (r->zero_point >= -128 && r->zero_point < 128 && r->low >= -128 && r->high < 128);
+}
+
 /* Whether the zero point may be shifted by so many bits. */
 TW_ALWAYS int tw_has_room(const tw_requant *r, int32_t shift) {
   return shift < 29 && tw_max(r->zero_point, -r->zero_point) < 1 << (29 - shift);
 }
 
 TW_ALWAYS int tw_goes_twice(const tw_requant *r, const int32_t *add, int32_t step, int32_t filters) {
-  int goes = r->rounding == TW_DOUBLE && sizeof(TW_Y) < 4;
+  int goes = r->rounding == TW_DOUBLE && sizeof(TW_Y) < 4 && tw_fits_own(r);
   for (int32_t f = 0; f < (step ? filters : 1); f++) goes = goes && add[f] < 0 && tw_has_room(r, -add[f]);
   return goes;
 }
@@ -59,7 +67,10 @@ static tw_way tw_way_of(int32_t requantised, const tw_requant *r, const int32_t 
 TW_ALWAYS tw_factor tw_factor_of(tw_way way, const tw_requant *r, int32_t mul, int32_t add) {
   tw_factor f = {mul, add, 0, 0, r->low, r->high};
   const int once = sizeof(TW_Y) == 2 && way == TW_ONCE;
-  if (way == TW_FAR || way == TW_TWICE || once) {
+  if (way == TW_TWICE && TW_OWN_TWICE) {
+    f.addend = (int32_t)(((uint32_t)-add & 255) | ((uint32_t)r->zero_point & 255) << 8 | ((uint32_t)r->low & 255) << 16 |
+                         (uint32_t)r->high << 24);
+  } else if (way == TW_FAR || way == TW_TWICE || once) {
     f.shift = way == TW_FAR ? r->shift - 32 : once ? -1 - add : -add;
     f.addend = (int32_t)(((uint32_t)r->zero_point << f.shift) + (1u << (f.shift - 1)));
   } else if (way == TW_WORD) {
@@ -97,6 +108,7 @@ TW_ALWAYS int32_t tw_near(const tw_requant *r, const tw_factor *f, int32_t total
 
 /* Twice the total: the upper word is the product of the first step, the lower one has what it is rounded by. */
 TW_ALWAYS int32_t tw_twice(const tw_factor *f, int32_t total) {
+  if (TW_OWN_TWICE) return (int32_t)TW_REQUANT_S8(total, f->mul, f->addend);
   const int32_t twice = (int32_t)((uint32_t)total << 1);
   const int32_t product = tw_upper(twice, f->mul) + (int32_t)(tw_lower(twice, f->mul) >> 31);
   const int32_t value = (product + (product >> 31) + f->addend) >> f->shift;

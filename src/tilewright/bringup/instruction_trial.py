@@ -1,0 +1,113 @@
+"""A network before and after an instruction is added: instructions, cycles and energy, layer by layer."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tilewright.accelerator.area import Area, area_of_device
+from tilewright.instruction.declaration import Instruction, read_instruction
+from tilewright.instruction.usage import occurrences
+from tilewright.profiling.profile import Profile
+from tilewright.program import Program, compile_model
+from tilewright.sim.program.elf import read_elf
+from tilewright.sim.rtl.build import RtlDevice
+from tilewright.target.settings import Settings, with_options
+
+
+@dataclass(frozen=True)
+class Counts:
+    cycles: int = 0
+    instructions: int | None = None
+    """Of all cores; of a layer on a cluster nobody has counted them."""
+    microjoules: float | None = None
+    """None where the target's virtual SoC has no model of energy."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """Of a layer, or of all of them."""
+
+    name: str
+    before: Counts
+    after: Counts
+
+    @property
+    def speedup(self) -> float:
+        return self.before.cycles / max(1, self.after.cycles)
+
+
+@dataclass(frozen=True)
+class Trial:
+    target: str
+    network: str
+    instruction: Instruction
+    layers: tuple[Change, ...]
+    total: Change
+    agrees: bool
+    """With the reference."""
+    places: int
+    """Of the program, where the instruction stands."""
+    area: Area | None
+
+    def as_dict(self) -> dict[str, Any]:
+        def change(one: Change) -> dict[str, Any]:
+            return {"name": one.name, "before": vars(one.before), "after": vars(one.after), "speedup": one.speedup}
+
+        area = {} if self.area is None else {"gate_equivalents": self.area.gate_equivalents}
+        return {
+            "target": self.target, "network": self.network, "instruction": self.instruction.name,
+            "agrees": self.agrees, "places": self.places, "total": change(self.total),
+            "layers": [change(one) for one in self.layers], **area,
+        }  # fmt: skip
+
+
+def tried(place: str, model: Path, target: str, settings: Settings, **options: Any) -> Trial:
+    """The network with and without the instruction, on the same random inputs."""
+    one = read_instruction(place)
+    extended = with_options(settings, {"instructions": [place]})
+    plain = compile_model(model, target=target, settings=settings, **options)
+    own = compile_model(model, target=target, settings=extended, **options)
+    before, after = plain.profile().profile, own.profile().profile
+    check = own.check()
+    return Trial(
+        target, before.network, one, _changes(before, after), _total(plain, own, before, after), check.agrees,
+        _places(own, one), _area(one),
+    )  # fmt: skip
+
+
+def _changes(before: Profile, after: Profile) -> tuple[Change, ...]:
+    """Parts of a layer together: they may be cut in another way."""
+    names = dict.fromkeys(layer.shown for profile in (before, after) for layer in profile.layers)
+    return tuple(Change(name, _of_layer(before, name), _of_layer(after, name)) for name in names)
+
+
+def _of_layer(profile: Profile, name: str) -> Counts:
+    own = [layer for layer in profile.layers if layer.shown == name]
+    counted = [layer.instructions for layer in own if layer.instructions is not None]
+    energies = [layer.energy.microjoules for layer in own if layer.energy is not None]
+    return Counts(
+        sum(layer.cycles for layer in own), sum(counted) if counted else None, sum(energies) if energies else None
+    )
+
+
+def _total(plain: Program, own: Program, before: Profile, after: Profile) -> Change:
+    def counts(program: Program, profile: Profile) -> Counts:
+        soc = program.run(program.random_inputs()).soc if profile.instructions is None else None
+        instructions = profile.instructions if soc is None else soc.instructions
+        return Counts(profile.cycles, instructions, profile.energy.microjoules if profile.energy else None)
+
+    return Change("all", counts(plain, before), counts(own, after))
+
+
+def _places(program: Program, one: Instruction) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "program.elf"
+        program.save_elf(path, program.random_inputs())
+        return occurrences(read_elf(path), one.mask, one.match)
+
+
+def _area(one: Instruction) -> Area | None:
+    return None if one.rtl is None else area_of_device(RtlDevice(one.name, (one.rtl,), one.top, ""))

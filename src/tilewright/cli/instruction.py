@@ -1,0 +1,130 @@
+"""`tilewright instruction`: a declaration to begin with, its check, its header, what it would save."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tilewright.cli.help import PlainCommand, PlainGroup
+from tilewright.cli.options import Model
+from tilewright.cli.process import AGREES, DISAGREES, print_json, progress_display, show
+
+if TYPE_CHECKING:
+    from tilewright.bringup.instruction_trial import Change, Counts, Trial
+
+app = typer.Typer(cls=PlainGroup, help="Instructions of your own: new, check, header, try.", no_args_is_help=True)
+
+Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="The folder that holds instruction.toml.")]
+Target = Annotated[str, typer.Option("--target", help="A target whose cores the virtual SoC has.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
+HEADINGS = ("layer", "instructions", "after", "cycles", "after", "faster", "uJ", "after")
+
+
+@app.command(cls=PlainCommand)
+def new(
+    name: Annotated[str, typer.Argument(help="Lower-case letters, digits and underscores.")],
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="The folder; NAME by default.")] = None,
+    as_json: Json = False,
+) -> int:
+    """Write the folder of a small instruction that works, to start from."""
+    from tilewright.bringup.skeleton import new_instruction
+
+    folder = output or Path(name)
+    path = new_instruction(name, folder)
+    if as_json:
+        print_json({"status": "ok", "folder": str(folder), "files": [str(path)]})
+    else:
+        show(f"written: {path}\nnext: tilewright instruction try {folder} MODEL --target rv32")
+    return AGREES
+
+
+@app.command(cls=PlainCommand)
+def check(folder: Folder, target: Target = "rv32", as_json: Json = False) -> int:
+    """Read a declaration, try its semantics on random operands, and look for other instructions of its encoding."""
+    from tilewright import targets
+    from tilewright.instruction.attach import with_instructions
+    from tilewright.instruction.declaration import read_instruction
+    from tilewright.instruction.semantics import TRIALS
+
+    with_instructions(targets.find(target), [folder])
+    one = read_instruction(folder)
+    if as_json:
+        print_json({"status": "ok", "name": one.name, "mask": one.mask, "match": one.match, "trials": TRIALS})
+        return AGREES
+    same = f", equal to the pattern {one.implements}" if one.implements else ""
+    show(f"{one.name}: {one.match:#010x}, of which {one.mask:#010x} say that it is this one; nobody else's on {target}")
+    show(f"semantics: defined for {TRIALS:,} random operands{same}")
+    return AGREES
+
+
+@app.command(cls=PlainCommand)
+def header(folder: Folder, as_json: Json = False) -> int:
+    """Print the C header with the instruction as a function."""
+    from tilewright.instruction.declaration import read_instruction
+    from tilewright.instruction.header import HEADER
+    from tilewright.instruction.header import header as header_of
+    from tilewright.instruction.semantics import check_semantics
+
+    one = read_instruction(folder)
+    check_semantics(one)
+    text = header_of([one])
+    if as_json:
+        print_json({"status": "ok", "files": {HEADER: text}})
+    else:
+        show(text, end="")
+    return AGREES
+
+
+@app.command("try", cls=PlainCommand)
+def try_(folder: Folder, model: Model, target: Target = "rv32", as_json: Json = False) -> int:
+    """Run a network without and with the instruction, and compare layer by layer; outputs are checked."""
+    from tilewright.bringup.instruction_trial import tried
+    from tilewright.target.settings import DEFAULT
+
+    with progress_display() as progress:
+        progress("running the network without and with it")
+        found = tried(folder, model, target, DEFAULT)
+    if as_json:
+        print_json({"status": "agree" if found.agrees else "disagree", **found.as_dict()})
+    else:
+        _print(found)
+    return AGREES if found.agrees else DISAGREES
+
+
+def _print(found: Trial) -> None:
+    from tilewright.report.text_table import print_table
+
+    title = f"{found.network} on {found.target}, without and with {found.instruction.name}"
+    has_energy = found.total.before.microjoules is not None
+    shown = len(HEADINGS) if has_energy else len(HEADINGS) - 2
+    rows = [_cells(one)[:shown] for one in (*found.layers, found.total)]
+    print_table(sys.stdout, title, HEADINGS[:shown], rows)
+    if not has_energy:
+        show(f"energy: not counted, {found.target} has no model of it")
+    if found.area is not None:
+        area = found.area
+        show(f"area: {area.gate_equivalents:,.0f} gate equivalents, {area.ice40.luts:,} LUTs of iCE40 ({area.tool})")
+    show(_said(found))
+    show("outputs agree with the reference" if found.agrees else "outputs differ from the reference")
+
+
+def _said(found: Trial) -> str:
+    one = found.instruction
+    if found.places:
+        return f"{one.name} stands in {found.places} places of the program"
+    if one.implements:
+        return f"{one.name} is never used: no layer's kernel on {found.target} has the pattern {one.implements}"
+    return f'{one.name} is never used: it has no line implements = "..." (docs/instructions.md)'
+
+
+def _cells(one: Change) -> list[str]:
+    def pair(counts: Counts) -> tuple[str, str, str]:
+        instructions = "" if counts.instructions is None else f"{counts.instructions:,}"
+        energy = "" if counts.microjoules is None else f"{counts.microjoules:,.2f}"
+        return instructions, f"{counts.cycles:,}", energy
+
+    (first, second, third), (fourth, fifth, sixth) = pair(one.before), pair(one.after)
+    return [one.name, first, fourth, second, fifth, f"{one.speedup:.2f} x", third, sixth]
