@@ -13,9 +13,10 @@ from tilewright.cli.options import Model
 from tilewright.cli.process import AGREES, DISAGREES, print_json, progress_display, show
 
 if TYPE_CHECKING:
+    from tilewright.bringup.instruction_search import Searched
     from tilewright.bringup.instruction_trial import Change, Counts, Trial
 
-app = typer.Typer(cls=PlainGroup, help="Instructions of your own: new, check, header, try.", no_args_is_help=True)
+app = typer.Typer(cls=PlainGroup, help="Instructions of your own: new, check, header, try, find.", no_args_is_help=True)
 
 Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="The folder that holds instruction.toml.")]
 Target = Annotated[str, typer.Option("--target", help="A target whose cores the virtual SoC has.")]
@@ -92,6 +93,65 @@ def try_(folder: Folder, model: Model, target: Target = "rv32", as_json: Json = 
     else:
         _print(found)
     return AGREES if found.agrees else DISAGREES
+
+
+@app.command(cls=PlainCommand)
+def find(
+    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="Networks that it is to help together.")],
+    target: Annotated[str, typer.Option("--target", help="rv32, or another core of its family.")] = "rv32",
+    count: Annotated[int, typer.Option("--count", min=1, max=16, help="Number of instructions.")] = 5,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Write the declaration of each into a folder of its own here.")
+    ] = None,
+    only_blocks: Annotated[
+        bool, typer.Option("--only-blocks", help="Leave out patterns, whose kernels keep data in another order.")
+    ] = False,
+    as_json: Json = False,
+) -> int:
+    """Propose the instructions that save most on some networks, and measure each beside those before it."""
+    import tempfile
+
+    from tilewright.bringup.instruction_search import searched
+    from tilewright.target.settings import DEFAULT
+
+    with progress_display() as progress, tempfile.TemporaryDirectory() as draft:
+        found = searched(models, target, DEFAULT, Path(draft), count, progress, only_blocks)
+        written = found.write(output) if output else []
+    if as_json:
+        print_json({"status": "agree", **found.as_dict(), "files": [str(path) for path in written]})
+    else:
+        _print_found(found)
+        show("\n".join(f"written: {path}" for path in written), end="\n" if written else "")
+    return AGREES
+
+
+def _print_found(found: Searched) -> None:
+    from tilewright.report.text_table import print_table
+
+    rows = [
+        [f"{number} {one.instruction.name}", f"{one.predicted:,}", f"{one.measured:,}", one.how]
+        for number, one in enumerate(found.proposals, 1)
+    ]
+    title = f"instructions for {', '.join(found.before)} on {found.target}"
+    print_table(sys.stdout, title, ("instruction", "predicted", "saved", "measured as"), rows)
+    for number, one in enumerate(found.proposals, 1):
+        show(f"{number} {' '.join(one.instruction.operands)}: {one.instruction.semantics}")
+    if not found.proposals:
+        show("nothing that one instruction could do is executed often enough")
+        return
+    show("")
+    headings = ("network", "instructions", "after", "fewer", "cycles", "after", "faster")
+    print_table(sys.stdout, "all together", headings, [_network(found, name) for name in found.before])
+    show("outputs are equal before and after")
+
+
+def _network(found: Searched, name: str) -> list[str]:
+    was, now = found.before[name], found.after[name]
+    fewer, faster = was.instructions / now.instructions, was.cycles / now.cycles
+    return [
+        name, f"{was.instructions:,}", f"{now.instructions:,}", f"{fewer:.2f} x", f"{was.cycles:,}", f"{now.cycles:,}",
+        f"{faster:.2f} x",
+    ]  # fmt: skip
 
 
 def _print(found: Trial) -> None:

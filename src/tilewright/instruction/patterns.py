@@ -15,6 +15,8 @@ class Pattern:
     """The function in C that says what it computes, of as many words."""
     operands: tuple[str, ...]
     summary: str
+    semantics: str
+    """As a declaration has them."""
     domain: str = "1"
     """A C expression of rd, rs1 and rs2: the operands that kernels come with."""
 
@@ -25,11 +27,16 @@ PATTERNS: Mapping[str, Pattern] = {
         Pattern(
             "dot4_s8", "TW_DOT4_S8", "tw_dot4_s8", ("rd+", "rs1", "rs2"),
             "rd + the sum of the products of four signed bytes",
+            "rd.u32 + (uint32_t)(rs1.s8[0] * rs2.s8[0] + rs1.s8[1] * rs2.s8[1] + rs1.s8[2] * rs2.s8[2] + "
+            "rs1.s8[3] * rs2.s8[3])",
         ),
         Pattern(
             "requant_s8", "TW_REQUANT_S8", "tw_requant_s8", ("rd+", "rs1", "rs2"),
             "TensorFlow Lite's requantisation of a total, clipped: rs1 is the factor, rs2 has shift, zero point, least "
-            "and greatest result in its bytes", "tw_requant_s8_takes(rd, rs1, rs2)",
+            "and greatest result in its bytes",
+            "clip((((((int64_t)rd.s32 * rs1.s32 + (1 << 30)) >> 31) - (((int64_t)rd.s32 * rs1.s32 + (1 << 30)) < 0) + "
+            "(((int64_t)1 << (rs2.u8[0] & 31)) >> 1)) >> (rs2.u8[0] & 31)) + rs2.s8[1], rs2.s8[2], rs2.s8[3])",
+            "tw_requant_s8_takes(rd, rs1, rs2)",
         ),
     )
 }  # fmt: skip
