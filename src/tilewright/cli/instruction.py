@@ -36,7 +36,7 @@ def new(
     folder = output or Path(name)
     path = new_instruction(name, folder)
     if as_json:
-        print_json({"status": "ok", "folder": str(folder), "files": [str(path)]})
+        print_json("instruction-new", {"status": "ok", "folder": str(folder), "files": [str(path)]})
     else:
         show(f"written: {path}\nnext: tilewright instruction try {folder} MODEL --target rv32")
     return AGREES
@@ -53,7 +53,10 @@ def check(folder: Folder, target: Target = "rv32", as_json: Json = False) -> int
     with_instructions(targets.find(target), [folder])
     one = read_instruction(folder)
     if as_json:
-        print_json({"status": "ok", "name": one.name, "mask": one.mask, "match": one.match, "trials": TRIALS})
+        print_json(
+            "instruction-check",
+            {"status": "ok", "name": one.name, "mask": one.mask, "match": one.match, "trials": TRIALS},
+        )
         return AGREES
     same = f", equal to the pattern {one.implements}" if one.implements else ""
     show(f"{one.name}: {one.match:#010x}, of which {one.mask:#010x} say that it is this one; nobody else's on {target}")
@@ -73,7 +76,7 @@ def header(folder: Folder, as_json: Json = False) -> int:
     check_semantics(one)
     text = header_of([one])
     if as_json:
-        print_json({"status": "ok", "files": {HEADER: text}})
+        print_json("instruction-header", {"status": "ok", "files": {HEADER: text}})
     else:
         show(text, end="")
     return AGREES
@@ -89,7 +92,7 @@ def try_(folder: Folder, model: Model, target: Target = "rv32", as_json: Json = 
         progress("running the network without and with it")
         found = tried(folder, model, target, DEFAULT)
     if as_json:
-        print_json({"status": "agree" if found.agrees else "disagree", **found.as_dict()})
+        print_json("instruction-try", {"status": "agree" if found.agrees else "disagree", **found.as_dict()})
     else:
         _print(found)
     return AGREES if found.agrees else DISAGREES
@@ -118,7 +121,7 @@ def find(
         found = searched(models, target, DEFAULT, Path(draft), count, progress, only_blocks)
         written = found.write(output) if output else []
     if as_json:
-        print_json({"status": "agree", **found.as_dict(), "files": [str(path) for path in written]})
+        print_json("instruction-find", {"status": "agree", **found.as_dict(), "files": [str(path) for path in written]})
     else:
         _print_found(found)
         show("\n".join(f"written: {path}" for path in written), end="\n" if written else "")

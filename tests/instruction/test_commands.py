@@ -1,0 +1,58 @@
+"""`tilewright instruction`, as a user has it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import pytest
+
+from tests.instruction.folders import DOT4, REQUANT, written
+from tests.support.command import Command
+from tests.support.models import small
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Path:
+    path = tmp_path / "net.onnx"
+    onnx.save(small(), path)
+    return path
+
+
+def test_new_is_checked_and_printed(command: Command, tmp_path: Path) -> None:
+    place = tmp_path / "mine"
+    assert command("instruction", "new", "mine", "-o", place, "--json").json["files"] == [f"{place}/instruction.toml"]
+    assert (
+        "defined for 400,000 random operands, equal to the pattern dot4_s8"
+        in command("instruction", "check", place).out
+    )
+    assert command("instruction", "check", place, "--json").json["match"] == 0x0B
+    text = command("instruction", "header", place, "--json").json["files"]["instructions.h"]
+    assert '".insn r 0xb, 0, 0, %0, %1, %2"' in text
+    assert command("instruction", "new", "mine", "-o", place).code == 2
+
+
+def test_a_pattern_that_is_not_there_is_said(command: Command, network: Path) -> None:
+    said = command("instruction", "try", REQUANT, network, "--target", "rv32")
+    assert said.code == 0
+    assert "requant is never used: no layer's kernel on rv32 has the pattern requant_s8" in said.out
+    found = command("instruction", "try", REQUANT, network, "--json").json
+    assert (found["places"], found["agrees"]) == (0, True)
+    assert found["total"]["before"]["cycles"] == found["total"]["after"]["cycles"]
+
+
+def test_no_line_implements(command: Command, network: Path, tmp_path: Path) -> None:
+    said = command("instruction", "try", written(tmp_path / "own"), network).out
+    assert 'twice is never used: it has no line implements = "..."' in said
+
+
+def test_found(command: Command, network: Path, tmp_path: Path) -> None:
+    words = ("instruction", "find", network, "--count", "1", "-o", tmp_path / "own", "--json")
+    found = command(*words).json
+    assert len(found["files"]) == len(found["proposals"]) == 1
+    assert found["networks"]["net"]["after"] < found["networks"]["net"]["before"]
+    assert "outputs are equal before and after" in command("instruction", "find", network, "--count", "1").out
+
+
+def test_compiled_folders_have_the_header(command: Command, network: Path, tmp_path: Path) -> None:
+    assert command("compile", network, "--target", "rv32", "--instruction", DOT4, "-o", tmp_path / "out").code == 0
