@@ -58,7 +58,7 @@ HEAVY = {
     "jax": {"frontends"},
     "flax": {"frontends"},
     "safetensors": {"frontends"},
-    "capstone": {"emulator"},
+    "capstone": {"emulator", "instruction"},
     "unicorn": {"emulator"},
     "dask": {"exploring"},
     "distributed": {"exploring"},

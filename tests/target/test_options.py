@@ -15,7 +15,7 @@ pytestmark = pytest.mark.fast
 SOME = {
     "cores": 2, "l1": 4096, "l2": 70000, "home": "L3", "buffering": "single", "time_limit": 1.0,
     "weight_memory": False, "memories": (("l1", 4096),), "placed": (("a", "cpu"),), "code_in_l1": True,
-    "packed_weights": True, "accelerators": ("folder",), "cpu": "x86-64-v3", "threads": 2, "pins_threads": True,
+    "packed_weights": True, "accelerators": ("folder",), "instructions": ("folder",), "cpu": "x86-64-v3", "threads": 2, "pins_threads": True,
     "kernels": ("folder",), "isa": "rv32imc", "clock_mhz": 50.0, "optimise": "ram", "emulator": "qemu", "stack": 4096,
     "copied_weights": 4096, "precision": "fp16", "gpu": "opencl", "pinned": (("0", "L2"),),
 }  # fmt: skip
@@ -46,7 +46,7 @@ def test_a_machine_has_an_option_or_says_why_not(name: str, target: str) -> None
     ("name", "target"),
     [
         ("cores", "quad"), ("time_limit", "rv32"), ("memories", "cortex-m4"), ("isa", "rv32"), ("threads", "cpu"),
-        ("accelerators", "rv32"), ("kernels", "generic"), ("code_in_l1", "siracusa"), ("optimise", "generic"),
+        ("accelerators", "rv32"), ("instructions", "siracusa"), ("kernels", "generic"), ("code_in_l1", "siracusa"), ("optimise", "generic"),
         ("precision", "gpu"), ("gpu", "gpu"),
     ],
 )  # fmt: skip
