@@ -46,8 +46,8 @@ def test_a_machine_has_an_option_or_says_why_not(name: str, target: str) -> None
     ("name", "target"),
     [
         ("cores", "quad"), ("time_limit", "rv32"), ("memories", "cortex-m4"), ("isa", "rv32"), ("threads", "cpu"),
-        ("accelerators", "rv32"), ("instructions", "siracusa"), ("kernels", "generic"), ("code_in_l1", "siracusa"), ("optimise", "generic"),
-        ("precision", "gpu"), ("gpu", "gpu"),
+        ("accelerators", "rv32"), ("instructions", "siracusa"), ("kernels", "generic"), ("code_in_l1", "siracusa"),
+        ("optimise", "generic"), ("precision", "gpu"), ("gpu", "gpu"),
     ],
 )  # fmt: skip
 def test_who_has_what(name: str, target: str) -> None:
