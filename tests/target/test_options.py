@@ -15,7 +15,8 @@ pytestmark = pytest.mark.fast
 SOME = {
     "cores": 2, "l1": 4096, "l2": 70000, "home": "L3", "buffering": "single", "time_limit": 1.0,
     "weight_memory": False, "memories": (("l1", 4096),), "placed": (("a", "cpu"),), "code_in_l1": True,
-    "packed_weights": True, "accelerators": ("folder",), "instructions": ("folder",), "cpu": "x86-64-v3", "threads": 2, "pins_threads": True,
+    "packed_weights": True, "accelerators": ("folder",), "instructions": ("folder",), "cpu": "x86-64-v3",
+    "threads": 2, "pins_threads": True,
     "kernels": ("folder",), "isa": "rv32imc", "clock_mhz": 50.0, "optimise": "ram", "emulator": "qemu", "stack": 4096,
     "copied_weights": 4096, "precision": "fp16", "gpu": "opencl", "pinned": (("0", "L2"),),
 }  # fmt: skip

@@ -27,7 +27,11 @@ TW_ALWAYS int32_t tw_upper(int32_t x, int32_t y) { return (int32_t)(((int64_t)x 
 TW_ALWAYS uint32_t tw_lower(int32_t x, int32_t y) { return (uint32_t)x * (uint32_t)y; }
 
 /* Whether an instruction of the user's requantises by TW_TWICE: it takes shift, zero point and limits as bytes of a word. */
+#ifdef __riscv_vector
+#define TW_OWN_TWICE 0
+#else
 #define TW_OWN_TWICE (TW_HAS_REQUANT_S8 && sizeof(TW_Y) == 1 && (TW_Y)-1 < 0)
+#endif
 
 TW_ALWAYS int tw_fits_own(const tw_requant *r) {
   return !TW_OWN_TWICE || (r->zero_point >= -128 && r->zero_point < 128 && r->low >= -128 && r->high < 128);
