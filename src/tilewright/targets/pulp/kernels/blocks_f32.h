@@ -28,13 +28,7 @@ typedef struct {
   TW_A_FETCH(a0, 0) TW_A_FETCH(b0, 4) TW_A_FETCH(b1, 5) TW_A_FETCH(b2, 6) TW_A_FETCH(b3, 7)      \
   TW_A_FETCH(a1, 1) TW_A_FETCH(a2, 2) TW_A_FETCH(a3, 3) TW_A_ADVANCE_A(0) TW_A_ADVANCE_A(1)          \
   TW_A_ADVANCE_A(2) TW_A_ADVANCE_A(3) TW_A_ADVANCE_B(4) TW_A_ADVANCE_B(5) TW_A_ADVANCE_B(6) TW_A_ADVANCE_B(7)
-/* 16 products of what is there. */
-#define TW_A_PRODUCTS(a0, a1, a2, a3, b0, b1, b2, b3)                                                           \
-  TW_A_FMA(0, a0, b0) TW_A_FMA(1, a0, b1) TW_A_FMA(2, a0, b2) TW_A_FMA(3, a0, b3) TW_A_FMA(4, a1, b0)           \
-  TW_A_FMA(5, a1, b1) TW_A_FMA(6, a1, b2) TW_A_FMA(7, a1, b3) TW_A_FMA(8, a2, b0) TW_A_FMA(9, a2, b1)           \
-  TW_A_FMA(10, a2, b2) TW_A_FMA(11, a2, b3) TW_A_FMA(12, a3, b0) TW_A_FMA(13, a3, b1) TW_A_FMA(14, a3, b2)      \
-  TW_A_FMA(15, a3, b3)
-/* The same, with loads of what comes next in between: 32 instructions. */
+/* 16 products of what is there, with loads of what comes next in between: 32 instructions. */
 #define TW_A_PRODUCTS_AND_FETCH(a0, a1, a2, a3, b0, b1, b2, b3, n0, n1, n2, n3, m0, m1, m2, m3)                 \
   TW_A_FMA(0, a0, b0) TW_A_FETCH(n0, 0) TW_A_FMA(1, a0, b1) TW_A_ADVANCE_A(0)                               \
   TW_A_FMA(2, a0, b2) TW_A_FETCH(m0, 4) TW_A_FMA(3, a0, b3) TW_A_ADVANCE_B(4)                               \
@@ -55,6 +49,17 @@ typedef struct {
   TW_A_ROW(WHAT, 0, 1, 2, 3, row) TW_A_NEXT_ROW(row) TW_A_ROW(WHAT, 4, 5, 6, 7, row) TW_A_NEXT_ROW(row)          \
   TW_A_ROW(WHAT, 8, 9, 10, 11, row) TW_A_NEXT_ROW(row) TW_A_ROW(WHAT, 12, 13, 14, 15, row)
 
+#define TW_A_STORE(t, at) "fsw f" #t ", " #at "(%[to])\n"
+/* The last 16 products; totals of a row are stored while the next row's are made. */
+#define TW_A_PRODUCTS_AND_STORE(a0, a1, a2, a3, b0, b1, b2, b3)                                                  \
+  TW_A_FMA(0, a0, b0) TW_A_FMA(1, a0, b1) TW_A_FMA(2, a0, b2) TW_A_FMA(3, a0, b3)                                \
+  TW_A_STORE(0, 0) TW_A_FMA(4, a1, b0) TW_A_STORE(1, 4) TW_A_FMA(5, a1, b1) TW_A_STORE(2, 8)                     \
+  TW_A_FMA(6, a1, b2) TW_A_STORE(3, 12) TW_A_FMA(7, a1, b3) TW_A_NEXT_ROW(to) TW_A_FMA(8, a2, b0)                \
+  TW_A_STORE(4, 0) TW_A_FMA(9, a2, b1) TW_A_STORE(5, 4) TW_A_FMA(10, a2, b2) TW_A_STORE(6, 8)                    \
+  TW_A_FMA(11, a2, b3) TW_A_STORE(7, 12) TW_A_FMA(12, a3, b0) TW_A_NEXT_ROW(to) TW_A_FMA(13, a3, b1)             \
+  TW_A_STORE(8, 0) TW_A_FMA(14, a3, b2) TW_A_STORE(9, 4) TW_A_FMA(15, a3, b3) TW_A_STORE(10, 8)                  \
+  TW_A_STORE(11, 12) TW_A_NEXT_ROW(to) TW_A_ROW("fsw", 12, 13, 14, 15, to)
+
 /* Elements of a row are a_step apart, those of b b_step; `count` is at least 1. In the function that calls it, so that
  * registers are saved once for all blocks. */
 static inline __attribute__((always_inline)) void tw_block_f32(const float *const a[4], int32_t a_step,
@@ -71,10 +76,8 @@ static inline __attribute__((always_inline)) void tw_block_f32(const float *cons
       TW_A_EXPANDED(TW_A_PRODUCTS_AND_FETCH, TW_F_EVEN, TW_F_ODD)
       TW_A_EXPANDED(TW_A_PRODUCTS_AND_FETCH, TW_F_ODD, TW_F_EVEN) TW_A_END
       "1:\naddi %8, %8, -1\nbeqz %8, 2f\n"
-      TW_A_EXPANDED(TW_A_PRODUCTS_AND_FETCH, TW_F_EVEN, TW_F_ODD) TW_A_EXPANDED(TW_A_PRODUCTS, TW_F_ODD)
-      "j 3f\n2:\n"
-      TW_A_EXPANDED(TW_A_PRODUCTS, TW_F_EVEN)
-      "3:\n" TW_A_ROWS("fsw", to)
+      TW_A_EXPANDED(TW_A_PRODUCTS_AND_FETCH, TW_F_EVEN, TW_F_ODD) TW_A_EXPANDED(TW_A_PRODUCTS_AND_STORE, TW_F_ODD)
+      "j 3f\n2:\n" TW_A_EXPANDED(TW_A_PRODUCTS_AND_STORE, TW_F_EVEN) "3:\n"
       : "+r"(a0), "+r"(a1), "+r"(a2), "+r"(a3), "+r"(b0), "+r"(b1), "+r"(b2), "+r"(b3), "+r"(left),
         [from] "+r"(ends.from), [to] "+r"(ends.to)
       : [a_step] "r"(4 * a_step), [b_step] "r"(4 * b_step), [pairs] "r"(pairs), [from_step] "r"(4 * ends.from_step),
