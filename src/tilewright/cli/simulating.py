@@ -25,17 +25,17 @@ class Watch:
     ) -> None:
         self.progress, self.expected, self.now = progress, expected, now
         """`expected`: predicted cycles; 0 where nothing was predicted."""
-        self.began, self.last, self.has_warned = now(), 0, False
+        self.began, self.first, self.last, self.has_warned = 0.0, 0, -1, False
 
     def __call__(self, cycles: int) -> None:
-        if cycles < self.last:  # another program, in a simulator of its own
-            self.began = self.now()
+        if self.last < 0 or cycles < self.last:  # the first program, or another one in a simulator of its own
+            self.began, self.first = self.now(), cycles
         self.last = cycles
         elapsed = self.now() - self.began
-        if not self.expected or not cycles or elapsed < KNOWN_AFTER:
+        if not self.expected or cycles == self.first or elapsed < KNOWN_AFTER:
             return
         share = min(cycles / self.expected, 0.99)
-        left = elapsed / share - elapsed
+        left = elapsed * max(self.expected - cycles, 0) / (cycles - self.first)
         self.progress(f"simulating: {share:.0%}, {duration(left)} left")
         if elapsed + left > LONG and not self.has_warned:
             self.has_warned = True
