@@ -12,7 +12,7 @@ typedef struct {
 } tw_winograd_sizes;
 
 /* Floats of transformed patches and of their products that are kept at once, at the most where four patches take less. */
-#define TW_WINOGRAD_FLOATS 12288
+#define TW_WINOGRAD_FLOATS 16384
 
 static inline int32_t tw_whole_quads(int32_t count) { return (count + 3) & ~3; }
 static inline int32_t tw_patches_across(const tw_winograd_sizes *n) { return (n->out_w + 1) >> 1; }
