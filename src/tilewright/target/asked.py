@@ -30,6 +30,8 @@ class Asked(TypedDict, total=False):
     pack_weights: bool | None
     accelerators: str | PathLike[str] | Iterable[str | PathLike[str]] | None
     accelerator: str | PathLike[str] | Iterable[str | PathLike[str]] | None
+    instructions: str | PathLike[str] | Iterable[str | PathLike[str]] | None
+    instruction: str | PathLike[str] | Iterable[str | PathLike[str]] | None
     cpu: str | None
     gpu: str | None
     threads: int | None
