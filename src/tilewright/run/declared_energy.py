@@ -5,14 +5,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
+from tilewright.ir.op import Op
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.planned_flow import calling_layers
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.sim.energy import PER_PICOJOULE, Energy
-from tilewright.target.kernel import Kernel
+from tilewright.target.params import Types
 from tilewright.tiling.tiles import TileGrid
 
 REST = "cores and memories"
@@ -27,7 +28,7 @@ def with_accelerators(
     spent, uncounted = defaultdict[str, int](int), list[str]()
     for layer in schedule.layers if layers is None else layers:
         if layer.engine in names and layer.kernel.picojoules is not None:
-            spent[layer.engine] += round(PER_PICOJOULE * _picojoules(layer.kernel, layer.option.grid))
+            spent[layer.engine] += round(PER_PICOJOULE * _picojoules(layer.kernel.picojoules, layer.option.grid))
         elif layer.engine in names:
             uncounted.append(layer.engine)
     if layers is None:
@@ -46,10 +47,9 @@ def _inside(schedule: Schedule) -> list[LayerSchedule]:
     return [layer for owner, layer in calling_layers(schedule) if owner is not schedule]
 
 
-def _picojoules(kernel: Kernel, grid: TileGrid) -> float:
+def _picojoules(of_call: Callable[[Op, Types, Mapping[str, int]], float], grid: TileGrid) -> float:
     """Of all calls: whole tiles, and those at the ends of each cut."""
-    total, of_call = 0.0, kernel.picojoules
-    assert of_call is not None
+    total = 0.0
     kinds = ([(cut.size, cut.extent // cut.size), (cut.extent % cut.size, 1)] for cut in grid.cuts)
     for parts in itertools.product(*([part for part in kind if all(part)] for kind in kinds)):
         sizes = {cut.loop: size for cut, (size, _) in zip(grid.cuts, parts, strict=True)}

@@ -52,9 +52,7 @@ def _figure(rows: Sequence[Row], along: str, axes: Sequence[str]) -> Figure:
 def _line(name: str, colour: str, rows: Sequence[Row], along: str) -> dict[str, Any]:
     found: dict[float, list[float]] = defaultdict(list)
     for row in rows:
-        value = row.settings[along]
-        assert isinstance(value, int | float)
-        found[value].append(row.metrics[ACCURACY])
+        found[float(row.settings[along])].append(row.metrics[ACCURACY])
     at = sorted(found)
     spread = [stdev(found[x]) if len(found[x]) > 1 else 0.0 for x in at]
     return {

@@ -8,7 +8,7 @@
 #define TW_X TW_A
 
 #include "dot_products.h"
-#include "matmul_blocks.h"
+#include "blocked_results.h"
 #include "matmul_dots_sizes.h"
 
 /* A row as words that lie `step` words apart, filled up with zeros. */

@@ -9,7 +9,7 @@
 #define TW_Y int8_t
 #endif
 
-#include "byte_sums.h"
+#include "byte_products.h"
 #include "window_copy.h"
 
 enum { X_IS_SIGNED = (TW_X)-1 < 0, W_IS_SIGNED = (TW_W)-1 < 0, COPYING = 16 };

@@ -8,7 +8,7 @@
 #define TW_Y int8_t
 #endif
 
-#include "byte_sums.h"
+#include "byte_products.h"
 
 enum { A_IS_SIGNED = (TW_A)-1 < 0, B_IS_SIGNED = (TW_B)-1 < 0 };
 

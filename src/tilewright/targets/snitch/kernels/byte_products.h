@@ -3,8 +3,8 @@
  * A multiplication of integers takes five cycles, two of floats take one: products of bytes are exact in floats, and so are their
  * sums up to 2^22. Bytes become floats by tables. A sum begins with 1.5 * 2^23: its bits are then those of this number plus the
  * total. Longer sums are taken in groups. */
-#ifndef TW_BYTE_SUMS_H
-#define TW_BYTE_SUMS_H
+#ifndef TW_BYTE_PRODUCTS_H
+#define TW_BYTE_PRODUCTS_H
 
 #include "byte_totals.h"
 #include "stream_sums.h"

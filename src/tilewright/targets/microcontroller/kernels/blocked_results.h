@@ -1,6 +1,6 @@
 /* Products with a constant matrix whose columns are in blocks of four: results of a block. Needs TW_Y and tw_totals. */
-#ifndef TW_MATMUL_BLOCKS_H
-#define TW_MATMUL_BLOCKS_H
+#ifndef TW_BLOCKED_RESULTS_H
+#define TW_BLOCKED_RESULTS_H
 
 #include "always.h"
 #include "filter_block.h"
