@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import email
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -13,10 +16,28 @@ import onnx
 import pytest
 
 from tests.support.models import small
+from tilewright.target.toml_file import read_toml
+from tilewright.version import VERSION
 
 ROOT = Path(__file__).parents[1]
+PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
+"""That the package says it is for."""
 LONGEST = 600
 """Seconds."""
+
+
+@pytest.mark.fast
+def test_every_source_is_of_the_oldest_python() -> None:
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        ast.parse(path.read_text(encoding="utf-8"), str(path), feature_version=(3, 10))
+
+
+@pytest.mark.fast
+def test_each_extra_names_a_package_once() -> None:
+    said = read_toml(ROOT / "pyproject.toml", "project", "")["project"]
+    for extra, packages in {"": said["dependencies"], **said["optional-dependencies"]}.items():
+        names = [re.match(r"[\w.-]+", package)[0] for package in packages]  # type: ignore[index]
+        assert len(names) == len(set(names)), f"{extra}: {sorted(names)}"
 
 
 def done(words: list[str | Path], folder: Path) -> subprocess.CompletedProcess[str]:
@@ -55,6 +76,20 @@ def test_a_wheel_has_all_that_the_package_has(wheel: Path) -> None:
         inside = {name for name in archive.namelist() if name.startswith("tilewright/")}
     listed = subprocess.run(["git", "ls-files", "src/tilewright"], cwd=ROOT, capture_output=True, text=True, check=True)
     assert inside == {name.removeprefix("src/") for name in listed.stdout.splitlines()}
+
+
+@pytest.mark.thorough
+def test_what_a_wheel_says_of_itself(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        name = next(name for name in archive.namelist() if name.endswith("/METADATA"))
+        said = email.message_from_bytes(archive.read(name))
+        scripts = archive.read(name.replace("METADATA", "entry_points.txt")).decode()
+    assert said["Name"] == "tilewright"
+    assert said["Version"] == VERSION
+    assert said["Requires-Python"] == ">=3.10"
+    assert "microcontroller" in said["Keywords"]
+    assert {f"Programming Language :: Python :: {version}" for version in PYTHONS} < set(said.get_all("Classifier"))
+    assert "tilewright = tilewright.__main__:main" in scripts
 
 
 @pytest.mark.thorough

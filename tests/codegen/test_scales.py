@@ -51,6 +51,15 @@ def test_the_scales_of_tflite_files_are_found() -> None:
     assert found.outputs == {"out": Scale(1 / 256, -128)}
 
 
+@pytest.mark.fast
+def test_the_header_names_outputs_as_the_model_does() -> None:
+    """A rewritten last layer has another tensor for its result."""
+    tensors = [T("int8", (1, 4), 0.5, 3, name="in"), T("int8", (1, 4), 1 / 256, -128, name="scores")]
+    made = tw.compile(write(tensors, [O("SOFTMAX", [0], [1])], [0], [1]))
+    assert made.compiled.schedule.graph.outputs != ("scores",)
+    assert "'scores', real = 0.00390625 * (integer + 128)" in made.files["network.h"]
+
+
 @pytest.mark.parametrize(("dtype", "scale", "zero"), SCALES)
 def test_helpers_in_c_quantise_as_numpy(dtype: str, scale: float, zero: int, tmp_path: Path) -> None:
     header = tw.compile(qdq(dtype, scale, zero), name="net").compiled.files["network.h"]

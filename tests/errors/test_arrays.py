@@ -119,6 +119,7 @@ def test_a_file_that_is_no_npz(command: Command, tmp_path: Path, data: bytes) ->
     ran = command("run", two_inputs(tmp_path), "--inputs", tmp_path / "in.npz")
     assert ran.code == 2
     assert "is not an .npz file of plain arrays" in ran.err
+    assert "pickle" not in ran.err
     assert "save with numpy.savez(file, name=array)" in ran.err
 
 

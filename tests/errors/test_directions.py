@@ -6,10 +6,15 @@ import json
 import os
 import zipfile
 from pathlib import Path
+from typing import Any, NoReturn
 
+import onnx
 import pytest
 
 from tests.support.command import Command
+from tests.support.models import small
+from tilewright.cli.parser import parser_for
+from tilewright.sim import simulator
 
 pytestmark = pytest.mark.fast
 
@@ -67,3 +72,109 @@ def test_a_page_where_nothing_can_be_written(command: Command, tmp_path: Path, m
     assert ran.code == 2
     assert "cannot be written" in ran.json["error"]["what"]
     assert ran.json["error"]["what"].endswith("closed is not writable")
+
+
+@pytest.mark.parametrize(
+    ("file", "begins", "what", "hint"),
+    [
+        ("study.toml", b"models = ['a.onnx']\n", "is a TOML file, not a model", "tilewright explore {file}"),
+        ("samples.npz", b"PK\x03\x04", "holds arrays, not a model", "--inputs {file}"),
+        ("one.npy", b"\x93NUMPY\x01\x00", "holds an array, not a model", "name the model's file"),
+        ("arm.elf", b"\x7fELF\x01\x01", "is a program, not a model", "tilewright sim {file}"),
+        ("net.py", b"import torch\n", "is a Python program, not a model", "export the model"),
+        ("net.pkl", b"\x80\x04}\x94.", "holds a pickled object, not a graph", "torch.export.save"),
+        ("tiny.gguf", b"GGUF\x03", "is a language model in GGUF, no graph", "tilewright generate {file}"),
+        ("w.safetensors", b"\x40\x00\x00\x00{}", "holds weights, not a graph", "tilewright generate"),
+        ("empty.toml", b"", "is a TOML file, not a model", "tilewright explore {file}"),
+    ],
+)
+def test_a_file_that_is_no_model_leads_to_its_command(
+    command: Command, tmp_path: Path, file: str, begins: bytes, what: str, hint: str
+) -> None:
+    path = tmp_path / file
+    path.write_bytes(begins)
+    error = command("run", path, "--json").json["error"]
+    assert error["what"] == what
+    assert hint.format(file=path) in error["hint"]
+
+
+def test_a_model_may_have_any_name(command: Command, tmp_path: Path) -> None:
+    onnx.save(small(), tmp_path / "model.bin")
+    assert command("analyze", tmp_path / "model.bin", "--json").code == 0
+
+
+def test_a_folder_of_c_is_no_model(command: Command, tmp_path: Path) -> None:
+    for name in ("network.c", "network.h"):
+        (tmp_path / name).write_text("")
+    assert command("run", tmp_path, "--json").json["error"]["what"] == "is a folder of compiled C, not a model"
+
+
+@pytest.mark.parametrize("platform", ["siracusa", "cortex-m4"])
+def test_sim_takes_programs(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, platform: str) -> None:
+    """What is none is told before the simulator is built, which may take a minute."""
+
+    def build(*given: object) -> NoReturn:
+        raise AssertionError("built for a file that is no program")
+
+    monkeypatch.setattr(simulator, "load", build)
+    (tmp_path / "net.tflite").write_bytes(b"\x1c\x00\x00\x00TFL3")
+    (tmp_path / "text.elf").write_text("none")
+    hints = {"net.tflite": "tilewright run ", ".": "cmake -S", "text.elf": "the linked program", "none.elf": "path"}
+    for name, hint in hints.items():
+        error = command("sim", tmp_path / name, "--platform", platform, "--json").json["error"]
+        assert hint in error["hint"]
+
+
+@pytest.mark.parametrize("talks", ["generate", "chat"])
+def test_a_graph_is_no_language_model(command: Command, tmp_path: Path, talks: str) -> None:
+    (tmp_path / "net.tflite").write_bytes(b"\x1c\x00\x00\x00TFL3")
+    error = command(talks, tmp_path / "net.tflite", "--json").json["error"]
+    assert error["what"] == "is a graph, not a language model"
+    assert error["hint"].startswith(f"tilewright run {tmp_path / 'net.tflite'} ")
+
+
+def test_a_model_is_no_study(command: Command, tmp_path: Path) -> None:
+    onnx.save(small(), tmp_path / "net.onnx")
+    error = command("explore", tmp_path / "net.onnx", "--json").json["error"]
+    assert error["what"] == "is a model, not a study"
+    assert 'models = ["net.onnx"]' in error["hint"]
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("compile", "net.onnx", "--as", "arduino"), "--as is an option of `tilewright export`"),
+        (("run", "net.onnx", "--as", "cmake"), "--as is an option of `tilewright export`"),
+        (("compile", "net.onnx", "--inputs", "x.npz"), "--inputs is an option of `tilewright run`"),
+        (("compile", "net.onnx", "--nowhere", "1"), "tilewright compile --help"),
+    ],
+)
+def test_an_option_of_another_command_leads_there(command: Command, words: tuple[str, ...], hint: str) -> None:
+    assert command(*words, "--json").json["error"]["hint"].startswith(hint)
+
+
+def test_a_target_is_no_board(command: Command, tmp_path: Path) -> None:
+    onnx.save(small(), tmp_path / "net.onnx")
+    error = command("analyze", tmp_path / "net.onnx", "--board", "cortex-m4", "--json").json["error"]
+    assert (error["what"], error["hint"]) == ("is a target, not a board", "--target cortex-m4")
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "value"),
+    [
+        ("--clock", "80MHz", 80.0),
+        ("--clock", "62.5m", 62.5),
+        ("--stack", "4k", 4096),
+        ("--stack", "4KiB", 4096),
+        ("--copy-weights", "1M", 2**20),
+    ],
+)
+def test_numbers_may_have_units(option: str, text: str, value: float) -> None:
+    analyze: Any = parser_for(["analyze"]).commands["analyze"]  # type: ignore[attr-defined]
+    given = analyze.make_context("analyze", ["net.onnx", option, text]).params
+    assert value in [one for one in given.values() if isinstance(one, int | float) and not isinstance(one, bool)]
+
+
+def test_a_clock_that_is_none(command: Command) -> None:
+    what = command("analyze", "net.onnx", "--clock", "fast", "--json").json["error"]["what"]
+    assert what == "Invalid value for '--clock': 'fast' is not a number of MHz, for example 80."

@@ -161,17 +161,17 @@ FORMS = {
 
 def _annotated(option: Option, name: str) -> Any:
     """Only numbers of commands have a smallest one."""
-    in_bytes = option.metavar == BYTES
+    parser = {BYTES: partial(_bytes, int(option.least or 0)), MEGAHERTZ: _megahertz}.get(option.metavar)
     shown = typer.Option(
-        option.flag, help=option.help, metavar=option.metavar or None, min=None if in_bytes else option.least,
-        parser=partial(_bytes, int(option.least or 0)) if in_bytes else None,
+        option.flag, help=option.help, metavar=option.metavar or None, min=None if parser else option.least,
+        parser=parser,
         rich_help_panel=option.machines.heading or None,
     )  # fmt: skip
     return Annotated[FORMS[option.form].kind(name), shown]
 
 
-BYTES = "BYTES"
-"""What help calls a number of bytes."""
+BYTES, MEGAHERTZ = "BYTES", "MHZ"
+"""What help calls a number of bytes, and one of MHz."""
 
 
 def _bytes(least: int, given: str | int) -> int:
@@ -183,6 +183,14 @@ def _bytes(least: int, given: str | int) -> int:
     if found < least:
         raise typer.BadParameter(f"{found} is not in the range x>={least}.")
     return found
+
+
+def _megahertz(given: str | float) -> float:
+    """A clock from a command: 80, 80M, 80MHz."""
+    try:
+        return float(re.sub(r"(?i)m(hz)?$", "", str(given)))
+    except ValueError:
+        raise typer.BadParameter(f"'{given}' is not a number of MHz, for example 80.") from None
 
 
 def _default(name: str) -> Any:

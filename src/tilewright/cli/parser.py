@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -40,6 +40,12 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
 def parser_for(words: Sequence[str]) -> Callable[..., int | None]:
     """One that knows the command that is named, or all where none is."""
     return _parser((words[0],) if words and words[0] in COMMANDS else tuple(COMMANDS))
+
+
+def commands_with(option: str) -> list[str]:
+    """The commands that take an option."""
+    every: Any = _parser(tuple(COMMANDS))
+    return [name for name, one in every.commands.items() if any(option in given.opts for given in one.params)]
 
 
 @cache

@@ -137,7 +137,17 @@ def _usage_error(error: Exception) -> CompileError | None:
         return None
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "tilewright"
-    return CompileError("command line", error.format_message(), f"{command} --help")
+    name = str(getattr(error, "option_name", ""))
+    others = _commands_with(name) if type(error).__name__ == "NoSuchOption" else []
+    hint = f"{name} is an option of {', '.join(others)}; {command} --help" if others else f"{command} --help"
+    return CompileError("command line", error.format_message(), hint)
+
+
+def _commands_with(option: str) -> list[str]:
+    """Commands that take an option. All of them are loaded for it, which is for errors alone."""
+    from tilewright.cli.parser import commands_with
+
+    return [f"`tilewright {name}`" for name in commands_with(option)]
 
 
 def _no_memory(error: Exception) -> CompileError | None:

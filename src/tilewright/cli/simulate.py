@@ -41,17 +41,20 @@ def simulate(
         return simulate_npu(program, platform, region, output, cc, as_json)
     _refuse(platform, {"--region": region, "--output": output})
     from tilewright.sim.platform import Flavour
+    from tilewright.sim.program.elf import read_elf
     from tilewright.sim.simulator import Simulator
 
     devices, chosen = _devices(device), _platform(platform)
+    _refuse_what_is_no_program(program)
     if chosen.groups[0].flavour == Flavour.THUMB:
         _refuse_on_emulator(platform, {"--trace": trace, "--gdb": gdb, "--check": check, "--device": device})
         return _emulate(program, chosen, profile, max_cycles, as_json)
+    elf = read_elf(program)  # building the simulator may take a minute: a program that is none is told before
     with Simulator(_with_devices(chosen, devices), cc) as simulator:
         for name, (_, source) in devices.items():
             simulator.attach(name, source)
         simulator.check(**_checks(check))
-        simulator.load(program)
+        simulator.load(elf)
         if trace or profile:
             simulator.watch(trace=trace is not None)
         if gdb is not None and not _debug(simulator, gdb):
@@ -61,6 +64,17 @@ def simulate(
             return REFUSED
         _print(simulator, report, trace, profile, as_json)
         return report.exit_code or 0
+
+
+def _refuse_what_is_no_program(path: Path) -> None:
+    from tilewright.frontends.model_files import is_model
+
+    if is_model(path):
+        hint = f"tilewright run {path} --target NAME compiles and simulates it"
+        raise CompileError(str(path), "is a model, not a program", hint)
+    if path.is_dir():
+        hint = f"build it, for example with cmake -S {path} -B build, and give the program that this links"
+        raise CompileError(str(path), "is a folder, not a program", hint)
 
 
 def _refuse(platform: str, options: dict[str, object]) -> None:

@@ -116,7 +116,8 @@ extern "C" {{
         shape = f"[{' x '.join(number(size, names) for size in kind.shape)}]" if kind.shape else "scalar"
         scale = self.schedule.graph.scale_of(name)
         means = f", real = {scale}" if scale is not None else ""
-        return f"{self.identifiers[name]}: {kind.dtype} {shape}, '{comment(name)}'{means}"
+        models = dict(zip(self.schedule.graph.outputs, self.schedule.graph.output_names, strict=True)).get(name, name)
+        return f"{self.identifiers[name]}: {kind.dtype} {shape}, '{comment(models)}'{means}"
 
     def _prototype(self) -> str:
         graph, named = self.schedule.graph, self.identifiers

@@ -25,6 +25,7 @@ from tilewright.exploring.axes import (
 )
 from tilewright.exploring.columns import is_metric, metric_names
 from tilewright.exploring.study import FILES, OBJECTIVES, SECONDS, Study, StudyModel, Sweep
+from tilewright.frontends.model_files import is_model
 from tilewright.run.compare import DEFAULT_TOLERANCE
 from tilewright.target.toml_file import read_toml
 
@@ -43,6 +44,9 @@ def read_study(given: str | Path | Mapping[str, Any] | Study) -> Study:
     if isinstance(given, Mapping):
         return _Reader("study", Path()).study(given, "study")
     path = Path(given)
+    if is_model(path):
+        hint = f'write a study, for example study.toml with models = ["{path.name}"] and targets = ["cortex-m4"]'
+        raise CompileError(str(path), "is a model, not a study", hint)
     return _Reader(str(path), path.parent).study(read_toml(path, "study", "docs/explore.md shows a study"), path.stem)
 
 

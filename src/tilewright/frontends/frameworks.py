@@ -10,10 +10,8 @@ from typing import Any
 
 from tilewright.errors import CompileError
 from tilewright.frontends.exported import Exported
+from tilewright.frontends.model_files import FRAMEWORKS
 from tilewright.ir.arrays import Given
-
-SUFFIXES = {".pt2": "torch", ".keras": "keras", ".h5": "keras", ".pt": "torch", ".pth": "torch"}
-"""Files by the framework that reads them."""
 
 SAVED_MODEL = "saved_model.pb"
 """What makes a folder a SavedModel of TensorFlow."""
@@ -45,7 +43,7 @@ def framework_of(model: Any) -> str | None:
 def _framework_of_file(path: Path) -> str | None:
     if (path / SAVED_MODEL).is_file():
         return "tensorflow"
-    return SUFFIXES.get(path.suffix.lower())
+    return FRAMEWORKS.get(path.suffix.lower())
 
 
 def _packages(kind: type) -> Iterator[str]:

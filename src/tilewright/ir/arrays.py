@@ -83,7 +83,8 @@ def read_npz(path: Path) -> dict[str, Array]:
         raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None
     except Exception as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise CompileError(str(path), f"is not an .npz file of plain arrays: {reason}", _SAVE_HINT) from None
+        detail = "" if "pickle" in reason else f": {reason}"  # numpy takes whatever it does not know for a pickle
+        raise CompileError(str(path), f"is not an .npz file of plain arrays{detail}", _SAVE_HINT) from None
 
 
 def _refuse_too_large(path: Path) -> None:

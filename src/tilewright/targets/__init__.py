@@ -94,6 +94,8 @@ def find_board(name: str) -> Target:
     """By the name or the file of the board, and `+` and one of its NPUs, where another is wanted than usual."""
     board, asked = _board_and_npu(name)
     if not is_board(board):
+        if board in names():
+            raise CompileError(f"board '{name}'", "is a target, not a board", f"--target {name}")
         hint = f"known boards: {', '.join(board_names())}; or the path of a {SUFFIX} file"
         raise CompileError(f"board '{name}'", "is unknown", hint)
     cores = [core for core in names() if find(core).agents.isa]

@@ -151,7 +151,7 @@ def test_files_that_are_missing(tmp_path: Path) -> None:
     (tmp_path / "pytorch_model.bin").write_bytes(b"")
     assert "pytorch_model.bin: save them with save_pretrained" in refusal(tmp_path)
     (tmp_path / WHOLE).write_bytes(b"")
-    assert "is no checkpoint that is known" in refusal(tmp_path / WHOLE)
+    assert "is not a known checkpoint" in refusal(tmp_path / WHOLE)
 
 
 @pytest.mark.parametrize(

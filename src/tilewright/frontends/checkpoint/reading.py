@@ -9,6 +9,7 @@ from tilewright.frontends.checkpoint.config import Checkpoint
 from tilewright.frontends.checkpoint.gguf import SUFFIX, read_gguf_decoder
 from tilewright.frontends.checkpoint.hugging_face import read_folder
 from tilewright.frontends.checkpoint.llama2c import read_llama2c
+from tilewright.frontends.model_files import is_model
 
 KNOWN = "a folder with config.json and model.safetensors, a .gguf file, a .bin file of llama2.c, or an .onnx decoder"
 
@@ -24,7 +25,10 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
         return read_gguf_decoder(path)
     if path.suffix.lower() == ".bin":
         return read_llama2c(path)
+    if is_model(path):
+        hint = f"tilewright run {path} runs it once; for language models give {KNOWN}"
+        raise CompileError(str(path), "is a graph, not a language model", hint)
     raise CompileError(
-        str(path), f"a '{path.suffix or path.name}' file is no checkpoint that is known",
+        str(path), f"a '{path.suffix or path.name}' file is not a known checkpoint",
         f"give {KNOWN}",
     )  # fmt: skip

@@ -13,6 +13,7 @@ from google.protobuf.message import DecodeError
 from onnx import TensorProto, helper, numpy_helper
 
 from tilewright.errors import CompileError
+from tilewright.frontends.model_files import no_file, no_graph
 from tilewright.ir.element_types import element_type
 from tilewright.ir.types import BYTES, Array, Shape
 
@@ -23,12 +24,6 @@ PLAIN = frozenset({
     onnx.AttributeProto.FLOATS, onnx.AttributeProto.STRINGS,
 })  # fmt: skip
 """Attributes that are numbers, texts, or lists of them."""
-
-CHECKPOINT = "config.json"
-"""What makes a folder one of a language model, as Hugging Face has it."""
-
-GGUF = b"GGUF"
-"""What files of language models begin with."""
 
 
 def read(model: str | Path | bytes | onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
@@ -45,7 +40,7 @@ def read(model: str | Path | bytes | onnx.ModelProto) -> tuple[onnx.ModelProto, 
 
 def _read_file(path: Path) -> onnx.ModelProto:
     if path.is_dir():
-        raise _no_file(path)
+        raise no_file(path)
     try:
         proto = _parse(path.read_bytes(), str(path))
     except OSError as error:
@@ -60,24 +55,15 @@ def _read_file(path: Path) -> onnx.ModelProto:
     return proto
 
 
-def _no_file(path: Path) -> CompileError:
-    if (path / CHECKPOINT).is_file():
-        hint = f'tilewright generate {path} "Once upon a time"'
-        return CompileError(str(path), "is the folder of a language model, no graph", hint)
-    return CompileError(str(path), "is a folder, not a model", "name the model's file, or the folder of a SavedModel")
-
-
 def _parse(data: bytes, where: str) -> onnx.ModelProto:
-    if data.startswith(GGUF):
-        what, hint = "is a language model in GGUF, no graph", f'tilewright generate {where} "Once upon a time"'
-        raise CompileError(where, what, hint)
     proto = onnx.ModelProto()
     try:
         proto.ParseFromString(data)
     except DecodeError:
-        raise CompileError(
-            where, f"not an ONNX file, or a damaged one ({len(data)} bytes)", "export it again"
-        ) from None
+        damaged = CompileError(where, f"not an ONNX file, or a damaged one ({len(data)} bytes)", "export it again")
+        raise no_graph(data, where) or damaged from None
+    if not proto.graph.node and (other := no_graph(data, where)):
+        raise other
     return proto
 
 
