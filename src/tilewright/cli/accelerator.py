@@ -70,7 +70,7 @@ def check(
 
 @app.command(cls=PlainCommand)
 def fit(folder: Folder, target: Target = "", as_json: Json = False) -> int:
-    """Fit the declared cycles to the Verilog, job by job, and write costs.json: the planner uses it on that target."""
+    """Fit the declared cycles to the Verilog, job by job, and write costs.json, which the planner uses there."""
     from tilewright.accelerator.folder import COSTS
     from tilewright.bringup.fit import fit_to_rtl, target_or_first, write_costs
 

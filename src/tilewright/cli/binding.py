@@ -24,7 +24,7 @@ Dims = Annotated[
         "--dim",
         rich_help_panel=MODEL,
         metavar="NAME=SIZE",
-        help="Size of a symbolic dimension; or its range, NAME=1..8, and calls say the size. Repeatable.",
+        help="Size of a symbolic dimension, or a range such as NAME=1..8 within which each call sets it. Repeatable.",
     ),
 ]
 Dtypes = Annotated[
@@ -64,7 +64,7 @@ MaxTrips = Annotated[
     int | None,
     typer.Option(
         "--max-trips", rich_help_panel=MODEL, metavar="N",
-        help="The most iterations of a Loop whose number data decides: its stacked outputs have as many rows.",
+        help="Most iterations of a Loop whose count depends on data; its stacked outputs get that many rows.",
     ),
 ]  # fmt: skip
 
@@ -72,7 +72,7 @@ RandomSeed = Annotated[
     int | None,
     typer.Option(
         "--random-seed", rich_help_panel=MODEL, metavar="N", min=0,
-        help="Draw the random numbers of a model once, when it is compiled: each call then computes with the same.",
+        help="Draw a model's random numbers once, at compile time, from this seed: all calls use the same ones.",
     ),
 ]  # fmt: skip
 

@@ -38,25 +38,25 @@ Head = Annotated[
     str,
     typer.Option(
         "--head", rich_help_panel=PANEL, metavar="FORMAT", autocompletion=complete_format,
-        help="The format of the matrix that scores words; q6_k by default where weights have fewer bits.",
+        help="Format of the output matrix, which scores tokens; by default q6_k if weights have fewer bits.",
     ),
 ]  # fmt: skip
 Calibrate = Annotated[
     Path | None,
     typer.Option(
         "--calibrate", rich_help_panel=PANEL, metavar="TEXT",
-        help="Weigh errors by what this text makes of them, and let weights make up for each other's.",
+        help="Weight errors by their effect on this text, and let weights compensate for each other's.",
     ),
 ]  # fmt: skip
 Evaluate = Annotated[
     Path | None,
     typer.Option(
         "--evaluate", rich_help_panel=PANEL, metavar="TEXT",
-        help="Report perplexities of this text; by default of a tenth of --calibrate, which is kept out of it.",
+        help="Report the perplexity of this text; by default of a tenth of --calibrate, which is held out.",
     ),
 ]  # fmt: skip
 Lines = Annotated[
-    bool, typer.Option("--lines", rich_help_panel=PANEL, help="Each line of these files is a text of its own.")
+    bool, typer.Option("--lines", rich_help_panel=PANEL, help="Treat each line of these files as a separate text.")
 ]
 
 

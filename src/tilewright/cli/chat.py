@@ -45,15 +45,15 @@ HELP = """\
 /exit         end, as Ctrl-D does; Ctrl-C ends an answer
 A line that ends with \\ goes on in the next one."""
 
-HostTarget = Annotated[str, typer.Option("--target", help="cpu, or generic: what runs in this process.")]
-System = Annotated[str, typer.Option("--system", metavar="TEXT", help="What the model is told first.")]
+HostTarget = Annotated[str, typer.Option("--target", help="cpu or generic: the model runs in this process.")]
+System = Annotated[
+    str, typer.Option("--system", metavar="TEXT", help="The system message, which the model reads first.")
+]
 Template = Annotated[
     Path | None,
     typer.Option("--chat-template", metavar="FILE", help="A chat template in Jinja; the model's own by default."),
 ]
-Load = Annotated[
-    Path | None, typer.Option("--load", metavar="FILE", help="Go on with a conversation that /save has written.")
-]
+Load = Annotated[Path | None, typer.Option("--load", metavar="FILE", help="Continue a conversation that /save wrote.")]
 MostTokens = Annotated[int | None, typer.Option("--tokens", min=1, help="The most tokens of an answer.")]
 Warmth = Annotated[float, typer.Option("--temperature", help="0 always takes the most likely token.")]
 

@@ -12,7 +12,7 @@ from tilewright.version import VERSION
 
 def doctor(as_json: Json = False) -> int:
     """Check the compiler, emulators, extras and drivers: what is there, what is missing for what, and how to get it.
-    The exit code is 1 where the compiler, which everything needs, does not work."""
+    The exit code is 1 if the compiler, which everything needs, does not work."""
     from tilewright.report import health
     from tilewright.report.console import console
     from tilewright.toolchain.doctor import Check, examined

@@ -74,8 +74,8 @@ Activations = Annotated[
     str | None,
     typer.Option(
         "--activations", metavar="q8|f32",
-        help="What weights in blocks (GGUF) are multiplied with: bytes with a scale for each 32 of them (by default, "
-        "but on a GPU), or floats.",
+        help="How activations meet weights in blocks (GGUF): as bytes with a scale for each 32 (the default, "
+        "except on a GPU), or as floats.",
     ),
 ]  # fmt: skip
 Cache = Annotated[
@@ -83,18 +83,21 @@ Cache = Annotated[
     typer.Option(
         "--cache",
         metavar="f16|f32",
-        help="What keys and values are kept as; on cpu f16 if weights are shorter than f32.",
+        help="Type in which keys and values are kept; on cpu f16 if weights are shorter than f32.",
     ),
 ]
 NoStop = Annotated[bool, typer.Option("--no-stop", help="Continue after an end-of-text token.")]
 Stops = Annotated[
-    list[str] | None, typer.Option("--stop", metavar="TEXT", help="End before this text, where it comes. Repeatable.")
+    list[str] | None, typer.Option("--stop", metavar="TEXT", help="Stop before this text if it appears. Repeatable.")
 ]
 Output = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Also write the C to this folder.")
 ]
 Weights = Annotated[
-    str, typer.Option("--weights", metavar="file|c", help="Weights in the folder of C: a file that is mapped, or C.")
+    str,
+    typer.Option(
+        "--weights", metavar="file|c", help="Store weights in the folder of C as a file to be mapped, or as C."
+    ),
 ]
 PlanningTime = Annotated[
     float | None,

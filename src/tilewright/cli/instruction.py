@@ -44,7 +44,7 @@ def new(
 
 @app.command(cls=PlainCommand)
 def check(folder: Folder, target: Target = "rv32", as_json: Json = False) -> int:
-    """Read a declaration, try its semantics on random operands, and look for other instructions of its encoding."""
+    """Read a declaration, try its semantics on random operands, and check that its encoding is free."""
     from tilewright import targets
     from tilewright.instruction.attach import with_instructions
     from tilewright.instruction.declaration import read_instruction
@@ -100,14 +100,14 @@ def try_(folder: Folder, model: Model, target: Target = "rv32", as_json: Json = 
 
 @app.command(cls=PlainCommand)
 def find(
-    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="Networks that it is to help together.")],
+    models: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="The networks to save instructions in.")],
     target: Annotated[str, typer.Option("--target", help="rv32, or another core of its family.")] = "rv32",
     count: Annotated[int, typer.Option("--count", min=1, max=16, help="Number of instructions.")] = 5,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the declaration of each into a folder of its own here.")
+        Path | None, typer.Option("-o", "--output", help="Write each declaration into its own folder inside this one.")
     ] = None,
     only_blocks: Annotated[
-        bool, typer.Option("--only-blocks", help="Leave out patterns, whose kernels keep data in another order.")
+        bool, typer.Option("--only-blocks", help="Leave out patterns, whose kernels need data in another order.")
     ] = False,
     as_json: Json = False,
 ) -> int:

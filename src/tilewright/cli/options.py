@@ -161,7 +161,10 @@ FORMS = {
 
 def _annotated(option: Option, name: str) -> Any:
     """Only numbers of commands have a smallest one."""
-    parser = {BYTES: partial(_bytes, int(option.least or 0)), MEGAHERTZ: _megahertz}.get(option.metavar)
+    parsers: dict[str, Callable[[str], Any]] = {
+        BYTES: partial(_bytes, int(option.least or 0)), MEGAHERTZ: _megahertz,
+    }  # fmt: skip
+    parser = parsers.get(option.metavar)
     shown = typer.Option(
         option.flag, help=option.help, metavar=option.metavar or None, min=None if parser else option.least,
         parser=parser,

@@ -18,10 +18,10 @@ Port = Annotated[int, typer.Option("--port", help="Port to listen at; 0 takes a 
 Alias = Annotated[str, typer.Option("--model-name", help="What clients call the model; MODEL's name by default.")]
 Contexts = Annotated[
     int,
-    typer.Option("--contexts", min=1, help="Conversations that are remembered, so that they need not be read again."),
+    typer.Option("--contexts", min=1, help="Number of conversations to keep, so that their texts are not read again."),
 ]
 Waiting = Annotated[
-    int, typer.Option("--queue", min=1, help="Requests that may wait; beyond, clients are told to retry.")
+    int, typer.Option("--queue", min=1, help="Requests that may wait; further clients are told to retry.")
 ]
 
 

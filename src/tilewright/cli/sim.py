@@ -48,8 +48,8 @@ Device = Annotated[
 Regions = Annotated[
     list[str] | None,
     typer.Option(
-        "--region", metavar="NUMBER=FILE|BYTES", help="What a base pointer of an NPU leads to: the bytes of a file, or "
-        "so many that nobody has written. Repeatable.",
+        "--region", metavar="NUMBER=FILE|BYTES", help="Memory behind a base pointer of an NPU: the bytes of a file, or "
+        "a number of uninitialised bytes. Repeatable.",
     ),
 ]  # fmt: skip
 Outputs = Annotated[
@@ -67,6 +67,6 @@ def sim(
     max_cycles: MaxCycles = None, gdb: Gdb = None, check: Check = None, device: Device = None, region: Regions = None,
     output: Outputs = None, cc: Cc = None, as_json: Json = False,
 ) -> int:  # fmt: skip
-    """Run an ELF file on a virtual SoC or in the Cortex-M emulator: the exit code is the program's. Or a command stream
-    on an NPU."""
+    """Run an ELF file on a virtual SoC or in the Cortex-M emulator, or a command stream on an NPU. The exit code is
+    the program's."""
     return simulate(program, platform, trace, profile, max_cycles, gdb, check, device, cc, as_json, region, output)

@@ -42,25 +42,35 @@ Labels = Annotated[
 Loss = Annotated[str, typer.Option("--loss", help="cross_entropy or mse.", rich_help_panel=LEARNING)]
 Trainable = Annotated[
     str,
-    typer.Option("--trainable", help="all, last:2, lora:4, or names with commas.", rich_help_panel=LEARNING),
+    typer.Option("--trainable", help="all, last:2, lora:4, or names separated by commas.", rich_help_panel=LEARNING),
 ]
 Epochs = Annotated[int, typer.Option("--epochs", help="How often all samples are seen.", rich_help_panel=LEARNING)]
 Batch = Annotated[
     int | None,
-    typer.Option("--batch", help="Samples of a step; by default those of the network.", rich_help_panel=LEARNING),
+    typer.Option("--batch", help="Samples per step; by default the network's batch size.", rich_help_panel=LEARNING),
 ]
 Accumulate = Annotated[
-    int, typer.Option("--accumulate", help="Steps of an update, which takes their mean.", rich_help_panel=LEARNING)
+    int,
+    typer.Option(
+        "--accumulate", help="Steps per update, which uses the mean of their gradients.", rich_help_panel=LEARNING
+    ),
 ]
 HeldOut = Annotated[
-    int, typer.Option("--held-out", help="The last samples, to measure what was learned.", rich_help_panel=LEARNING)
+    int,
+    typer.Option(
+        "--held-out",
+        help="Number of last samples to keep out of training and measure the loss on.",
+        rich_help_panel=LEARNING,
+    ),
 ]
 Patience = Annotated[
     int,
-    typer.Option("--patience", help="Epochs without a smaller held-out loss, then stop.", rich_help_panel=LEARNING),
+    typer.Option(
+        "--patience", help="Stop after this many epochs without a smaller held-out loss.", rich_help_panel=LEARNING
+    ),
 ]
 Seed = Annotated[
-    int, typer.Option("--seed", help="Of the order of samples, of Dropout and of lora.", rich_help_panel=LEARNING)
+    int, typer.Option("--seed", help="Seed of the order of samples, of Dropout and of lora.", rich_help_panel=LEARNING)
 ]
 Export = Annotated[
     Path | None,
@@ -77,9 +87,13 @@ Expect = Annotated[
 ]  # fmt: skip
 Ram = Annotated[
     str,
-    typer.Option("--ram", metavar="BYTES", help="Most RAM of a step, such as 64k: what is too much is computed again."),
+    typer.Option(
+        "--ram",
+        metavar="BYTES",
+        help="Limit of a step's RAM, such as 64k: activations that do not fit are computed again.",
+    ),
 ]
-Plan = Annotated[bool, typer.Option("--plan", help="Say what RAM training takes beside inference, and build nothing.")]
+Plan = Annotated[bool, typer.Option("--plan", help="Print the RAM of training and of inference, and build nothing.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Also write the C there.")]
 
 

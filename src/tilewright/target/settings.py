@@ -173,7 +173,7 @@ class Settings:
     )  # fmt: skip
     gpu: str = option(
         "", "--gpu", "What launches a GPU's kernels: NVIDIA's driver, OpenCL, or nothing (C on this machine); by "
-        "default what there is.", WITH_GPU, metavar="cuda|opencl|host", choices=("", *GPU_DEFINITIONS),
+        "default the first that is available.", WITH_GPU, metavar="cuda|opencl|host", choices=("", *GPU_DEFINITIONS),
     )  # fmt: skip
     threads: int = option(1, "--threads", "Number of threads.", COMPUTERS, metavar="N")
     """Those that compute a layer together."""
@@ -198,9 +198,8 @@ class Settings:
         "installed.", KNOWN_CORE, metavar="NAME",
     )  # fmt: skip
     stack: int | None = option(
-        None, "--stack", "Size of the stack, the board's by default; on a cluster, of each core's at least: by default "
-        "what kernels need.",
-        WITH_STACK, metavar="BYTES", least=0,
+        None, "--stack", "Size of the stack, by default the board's. On a cluster the least size of each core's, by "
+        "default what kernels need.", WITH_STACK, metavar="BYTES", least=0,
     )  # fmt: skip
     """Bytes of RAM, or of where a plan puts the stacks of cores."""
     copied_weights: int = option(

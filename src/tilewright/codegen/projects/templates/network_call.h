@@ -16,7 +16,7 @@ static inline int @app@_prepare(void) { return @reset@; }
 
 static inline int @app@_run(void) { return @network@_run(@arguments@); }
 
-/* The first elements of @app@_output_0 times @prefix@_SCALE, and what they are where all inputs are zero. */
+/* The first elements of @app@_output_0 times @prefix@_SCALE, and their values for inputs of zero. */
 #define @prefix@_SHOWN @shown@
 #define @prefix@_SCALE @scale@
 static const long @app@_expected[] = {@expected@};

@@ -1,5 +1,5 @@
-/* Calls the network once, with inputs of zero, and prints what comes out and how long it took. Cycles are those of the
- * trace unit (DWT), which Cortex-M0, -M0+ and -M23 do not have; where printf goes is up to the project. */
+/* Calls the network once, with inputs of zero, and prints its result and time. Cycles are those of the
+ * trace unit (DWT), which Cortex-M0, -M0+ and -M23 do not have; your project decides where printf writes. */
 #include <stdint.h>
 #include <stdio.h>
 

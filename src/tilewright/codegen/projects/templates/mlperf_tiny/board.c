@@ -1,5 +1,5 @@
-/* Functions of the board. Microseconds come from the cycle counter of a Cortex-M with a trace unit; the serial port and the pin
- * are nobody's here: write functions of the same names for your board, which take the place of these. */
+/* Functions of the board. Microseconds come from the cycle counter of a Cortex-M with a trace unit. The serial port and the pin
+ * do nothing here: write functions of the same names for your board, which replace these weak ones. */
 #include "board.h"
 
 #include <stdint.h>
@@ -22,7 +22,7 @@ WEAK void board_initialise(void) {
   last = REGISTER(0xe0001004);
 }
 
-/* The counter wraps around after 2^32 cycles: two calls have to be nearer than that. */
+/* The counter wraps around after 2^32 cycles: call this more often than that. */
 WEAK unsigned long board_microseconds(void) {
   const uint32_t now = REGISTER(0xe0001004);
   cycles += (uint32_t)(now - last);

@@ -1,4 +1,4 @@
-/* What a board has to do for the benchmark: five functions, which board.c has as weak ones. */
+/* The five functions that the benchmark needs from a board; board.c defines weak ones. */
 #ifndef APP_BOARD_H
 #define APP_BOARD_H
 

@@ -1,4 +1,4 @@
-// Calls the network once, with inputs of zero, and prints what comes out and how long it took.
+// Calls the network once, with inputs of zero, and prints its result and time.
 #include "network_call.h"
 
 #ifdef ARDUINO
