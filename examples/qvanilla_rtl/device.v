@@ -1,9 +1,10 @@
 // QVanilla in Verilog: WIDTH pixels of a row at a time, for one filter; one tap of the kernel in a cycle.
 //
 // For each filter, row and group of WIDTH pixels: the bias is read, then for each channel and row of the kernel the pixels that it
-// needs, word by word, and its taps; then the totals are written, or requantised and written (mode 1).
+// needs, word by word, and its taps; then the totals are written, or requantised and written (mode 1, where REQUANT is 1).
 module qvanilla_rtl #(
-    parameter WIDTH = 4
+    parameter WIDTH = 4,
+    parameter REQUANT = 1
 ) (
     input wire clk,
     input wire reset,
@@ -101,7 +102,7 @@ module qvanilla_rtl #(
   reg [7:0] rounded;
 
   // ---- memory ------------------------------------------------------------------------------------------------------
-  wire is_bytes = value[MODE][0];
+  wire is_bytes = REQUANT != 0 && value[MODE][0];
   wire [31:0] store_at = is_bytes ? result_at + {24'd0, word} : result_at + {22'd0, word, 2'b00};
   assign mem_request = state == GET_BIAS || state == GET_MUL || state == GET_ADD || (state == PIXEL && word < words && has_pixels) ||
       (state == TAP && fetches && asked != TAP) || state == STORE;

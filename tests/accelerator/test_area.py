@@ -47,6 +47,32 @@ def test_area_follows_parameters(small: Path) -> None:
 
 @pytest.mark.thorough
 @has_yosys
+def test_modules_of_other_folders_and_their_parameters(small: Path) -> None:
+    """Those of the device's own module are set, and no others; data are found beside the first file."""
+    (small / "of others").mkdir()
+    other = SMALL.replace("small", "adder").replace("WIDTH", "DEPTH")
+    (small / "of others" / "adder.v").write_text(other)
+    (small / "device.v").write_text(
+        "module small #(parameter [7:0] FIRST = {4'd0, 4'd1}, parameter WIDTH = 8) "
+        "(input wire clk, input wire [WIDTH-1:0] a, output wire [WIDTH-1:0] q);\n"
+        '  reg [WIDTH-1:0] rom[0:1];\n  initial $readmemh("rom.hex", rom);\n'
+        "  adder #(.DEPTH(WIDTH)) one (.clk(clk), .a(a ^ rom[a[0]]), .q(q));\nendmodule\n"
+    )
+    (small / "rom.hex").write_text("1\n2\n")
+    declaration = small / "accelerator.py"
+    text = declaration.read_text().replace("import Accelerator,", "import Accelerator, Rtl,")
+    text = text.replace('{"width": 8}', '{"width": 8, "depth": 3}')
+    declaration.write_text(
+        text.replace("done=Poll", 'rtl=Rtl(files=("device.v", "of others/adder.v")),\n    done=Poll')
+    )
+    assert rtl_area(f"{small}:width=12").flip_flops == 12
+    (small / "rom.hex").unlink()
+    with pytest.raises(CompileError, match=r"names rom\.hex, which is no file"):
+        rtl_area(str(small))
+
+
+@pytest.mark.thorough
+@has_yosys
 def test_what_yosys_refuses(small: Path) -> None:
     (small / "device.v").write_text(SMALL.replace("q + a;", "q + ;"))
     with pytest.raises(CompileError, match="yosys refuses it"):

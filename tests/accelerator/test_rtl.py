@@ -118,6 +118,28 @@ def test_networks_and_their_signals(products: Path, tmp_path: Path, target: str)
     assert (tmp_path / "signals.vcd").read_text().count("\n#") > 100
 
 
+@pytest.mark.thorough
+@has_verilator
+def test_data_that_verilog_reads_and_files_of_other_folders(products: Path) -> None:
+    """A table of bytes in a module of its own."""
+    spoiled(
+        products,
+        "{{24{got[7]}}, got};",
+        "{{24{same_byte[7]}}, same_byte};\n  wire [7:0] same_byte;\n  same s(got, same_byte);",
+    )
+    (products / "of others").mkdir()
+    (products / "of others" / "same.v").write_text(
+        "module same (input wire [7:0] a, output wire [7:0] q);\n  reg [7:0] table_of[0:255];\n"
+        '  initial $readmemh("same.hex", table_of);\n  assign q = table_of[a];\nendmodule\n'
+    )
+    words = changed(products, products.parent / "both", "accelerator.py",
+                    ("import Accelerator,", "import Accelerator, Rtl,"),
+                    ("done=Poll", 'rtl=Rtl(files=("device.v", "of others/same.v")),\n    done=Poll'))  # fmt: skip
+    assert "names same.hex, which is no file" in failure(words)
+    (Path(words) / "same.hex").write_text("".join(f"{value:x}\n" for value in range(256)))
+    assert [found.jobs for found in check_folder(words, "rv32", jobs=2)] == [2, 2]
+
+
 # ---- what goes wrong ------------------------------------------------------------------------------------------------
 
 

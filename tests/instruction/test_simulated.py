@@ -102,7 +102,12 @@ def test_x0_is_nothing() -> None:
 def test_header(tmp_path: Path) -> None:
     """What a compiler makes of it is the word that the simulator knows."""
     more = {"name": '"more"', "operands": '["rd+", "rs1", "imm12"]', "semantics": '"rd.u32 + (uint32_t)imm"'}
-    less = {"name": '"less"', "operands": '["rd", "rs1", "imm5"]', "semantics": '"rs1.u32 >> imm"'}
+    less = {
+        "name": '"less"',
+        "summary": '"less */ int x; /*"',
+        "operands": '["rd", "rs1", "imm5"]',
+        "semantics": '"rs1.u32 >> imm"',
+    }
     places = [DOT4, written(tmp_path / "a", funct7="3")]
     places += [written(tmp_path / "b", funct3="1", **more), written(tmp_path / "c", funct3="2", **less)]
     found = [read_instruction(place) for place in places]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
 import importlib.util
 import json
 import os
@@ -12,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,13 +18,14 @@ from pathlib import Path
 from tilewright.accelerator.folder import AcceleratorFolder, read_folder, rtl_device, verilog
 from tilewright.errors import CompileError
 from tilewright.sim.rtl.build import RtlDevice
-from tilewright.sim.rtl.reading import SUFFIXES
-from tilewright.toolchain.compiler import cache_folder
+from tilewright.sim.rtl.sources import DATA, SUFFIXES, digest_of, files, folders, reads_data
+from tilewright.toolchain.compiler import cache_folder, locked
 
 GATES = {"$_NOT_": 0.5, "$_NAND_": 1.0, "$_NOR_": 1.0}
 """Cell -> gate equivalents: one is a NAND of two inputs."""
 FLIP_FLOP = 6.0
 """Gate equivalents of one, about; enables and resets are gates before it."""
+ALL = (*SUFFIXES, *DATA)
 LONGEST = 3600
 """Seconds of one synthesis."""
 CMOS, ICE40, XILINX = "cmos", "ice40", "xilinx"
@@ -69,20 +68,42 @@ def gate_equivalents(found: AcceleratorFolder) -> float | None:
     """None where there is no Verilog or no yosys."""
     if not verilog(found.folder, found.accelerator) or find_yosys() is None:
         return None
-    return area_of_device(rtl_device(found.folder, found.accelerator)).gate_equivalents
+    return _gate_equivalents(_cells(rtl_device(found.folder, found.accelerator), CMOS))
 
 
 def area_of_device(device: RtlDevice) -> Area:
-    yosys = find_yosys()
-    if yosys is None:
+    cells = {kind: _cells(device, kind) for kind in SCRIPTS}
+    gates = cells[CMOS]
+    return Area(
+        _gate_equivalents(gates), sum(gates.values()), _flip_flops(gates),
+        _fpga(cells[ICE40], r"SB_LUT4", r"SB_DFF\w*", r"SB_MAC16", r"SB_(RAM40|SPRAM)\w*"),
+        _fpga(cells[XILINX], r"LUT\d|RAM\d+[MX]\w*", r"FD[RSCP]E(_1)?", r"DSP48E1", r"RAMB\w*"), _version(_yosys()),
+    )  # fmt: skip
+
+
+def _cells(device: RtlDevice, kind: str) -> dict[str, int]:
+    """How many of each cell there are; kept by what it is made of."""
+    yosys, folder = _yosys(), cache_folder() / "area"
+    reads_data(device.sources, device.where)
+    words = [_version(yosys), device.top, SCRIPTS[kind], *map(str, sorted(device.parameters.items()))]
+    kept = folder / f"{digest_of(files(device.sources, ALL), *words)}.json"
+    if not kept.is_file():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with locked(kept.with_suffix(".lock")):
+                if not kept.is_file():
+                    _write(kept, json.dumps(_synthesised(device, yosys, kind)))
+        except OSError as error:
+            hint = "set TILEWRIGHT_CACHE to a writable folder"
+            raise CompileError(str(folder), f"cannot be written: {error.strerror}", hint) from None
+    return dict(json.loads(kept.read_text()))
+
+
+def _yosys() -> tuple[str, ...]:
+    found = find_yosys()
+    if found is None:
         raise CompileError("yosys", "is not installed", "pip install 'tilewright[rtl]', or apt-get install yosys")
-    kept = cache_folder() / "area" / f"{_key(device, yosys)}.json"
-    if kept.is_file():
-        read = json.loads(kept.read_text())
-        return Area(**{**read, "ice40": Fpga(**read["ice40"]), "xilinx": Fpga(**read["xilinx"])})
-    made = _area({kind: _cells(device, yosys, kind) for kind in SCRIPTS}, _version(yosys))
-    _write(kept, json.dumps(dataclasses.asdict(made)))
-    return made
+    return found
 
 
 @cache
@@ -101,34 +122,37 @@ def _version(yosys: tuple[str, ...]) -> str:
     return " ".join(said.split()[:2])
 
 
-def _key(device: RtlDevice, yosys: tuple[str, ...]) -> str:
-    words = [_version(yosys), device.top, sorted(device.parameters.items()), SCRIPTS, GATES, FLIP_FLOP]
-    digest = hashlib.sha256(repr(words).encode())
-    around = {path for path in device.sources[0].parent.iterdir() if path.suffix in SUFFIXES}
-    for path in sorted({*around, *device.sources}):
-        digest.update(f"\0{path.name}\0".encode() + path.read_bytes())
-    return digest.hexdigest()[:32]
-
-
-def _cells(device: RtlDevice, yosys: tuple[str, ...], kind: str) -> dict[str, int]:
-    """How many of each cell there are."""
-    given = {name.upper(): value for name, value in device.parameters.items() if _has(device, name.upper())}
-    sets = "".join(f"chparam -set {name} {value} {device.top}; " for name, value in given.items())
+def _synthesised(device: RtlDevice, yosys: tuple[str, ...], kind: str) -> dict[str, int]:
     with tempfile.TemporaryDirectory() as draft:
         folder = Path(draft)
-        for path in device.sources[0].parent.iterdir():
-            if path.suffix in SUFFIXES:
-                shutil.copy(path, folder / path.name)
-        names = " ".join(path.name for path in device.sources)
-        script = f"read_verilog -sv -I. {names}; {sets}{SCRIPTS[kind].format(top=device.top)}; tee -q -o cells.txt stat"
-        (folder / "script.ys").write_text("\n".join(script.split("; ")) + "\n")
-        _run(yosys, ["-q", "-s", "script.ys"], folder, device.where)
+        reading = _copied(device.sources, folder)
+        given = [f"chparam -set {name} {value} {device.top}" for name, value in _given(device, yosys, folder, reading)]
+        synthesis = SCRIPTS[kind].format(top=device.top).split("; ")
+        _scripted(device, yosys, folder, [reading, *given, *synthesis, "tee -q -o cells.txt stat"])
         return _counted((folder / "cells.txt").read_text())
 
 
-def _has(device: RtlDevice, name: str) -> bool:
-    texts = (path.read_text(errors="replace") for path in device.sources)
-    return any(re.search(rf"\bparameter\b[^;)]*?\b{name}\b\s*=", text) for text in texts)
+def _copied(sources: Sequence[Path], folder: Path) -> str:
+    """Yosys reads them from folders whose names have no spaces. Returns the command that does."""
+    places = {place: f"from{number}" for number, place in enumerate(folders(sources))}
+    for name in places.values():
+        (folder / name).mkdir()
+    for path in files(sources, ALL):
+        shutil.copy(path, folder / places[path.parent] / path.name)
+    words = [*(f"-I{name}" for name in places.values()), *(f"{places[one.parent]}/{one.name}" for one in sources)]
+    return f"read_verilog -sv {' '.join(words)}"
+
+
+def _given(device: RtlDevice, yosys: tuple[str, ...], folder: Path, reading: str) -> list[tuple[str, int | float]]:
+    """The parameters that the module has."""
+    _scripted(device, yosys, folder, [reading, f"tee -q -o parameters.txt chparam -list {device.top}"])
+    known = (folder / "parameters.txt").read_text().split()
+    return [(name.upper(), value) for name, value in device.parameters.items() if name.upper() in known]
+
+
+def _scripted(device: RtlDevice, yosys: tuple[str, ...], folder: Path, lines: Sequence[str]) -> None:
+    (folder / "script.ys").write_text("\n".join(lines) + "\n")
+    _run(yosys, ["-q", "-s", "script.ys"], folder, device.where)
 
 
 def _counted(text: str) -> dict[str, int]:
@@ -143,15 +167,13 @@ def _counted(text: str) -> dict[str, int]:
     return found
 
 
-def _area(cells: Mapping[str, Mapping[str, int]], tool: str) -> Area:
-    gates = cells[CMOS]
-    flip_flops = sum(count for name, count in gates.items() if "DFF" in name)
+def _flip_flops(gates: Mapping[str, int]) -> int:
+    return sum(count for name, count in gates.items() if "DFF" in name)
+
+
+def _gate_equivalents(gates: Mapping[str, int]) -> float:
     combinational = sum(GATES.get(name, 1.0) * count for name, count in gates.items() if "DFF" not in name)
-    return Area(
-        round(combinational + FLIP_FLOP * flip_flops, 1), sum(gates.values()), flip_flops,
-        _fpga(cells[ICE40], r"SB_LUT4", r"SB_DFF\w*", r"SB_MAC16", r"SB_(RAM40|SPRAM)\w*"),
-        _fpga(cells[XILINX], r"LUT\d|RAM\d+[MX]\w*", r"FD[RSCP]E(_1)?", r"DSP48E1", r"RAMB\w*"), tool,
-    )  # fmt: skip
+    return round(combinational + FLIP_FLOP * _flip_flops(gates), 1)
 
 
 def _fpga(cells: Mapping[str, int], *kinds: str) -> Fpga:
@@ -173,11 +195,6 @@ def _run(yosys: tuple[str, ...], words: list[str], folder: Path, where: str) -> 
 
 def _write(path: Path, text: str) -> None:
     """Whole or not at all."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f"{path.name}.{os.getpid()}")
-        draft.write_text(text)
-        os.replace(draft, path)
-    except OSError as error:
-        hint = "set TILEWRIGHT_CACHE to a writable folder"
-        raise CompileError(str(path.parent), f"cannot be written: {error.strerror}", hint) from None
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    draft.write_text(text)
+    os.replace(draft, path)

@@ -44,23 +44,37 @@ def new(
 
 @app.command(cls=PlainCommand)
 def check(folder: Folder, target: Target = "rv32", as_json: Json = False) -> int:
-    """Read a declaration, try its semantics on random operands, and check that its encoding is free."""
+    """Try semantics and Verilog of a declaration on random operands, and check that its encoding is free."""
     from tilewright import targets
     from tilewright.instruction.attach import with_instructions
     from tilewright.instruction.declaration import read_instruction
+    from tilewright.instruction.rtl import check_rtl
     from tilewright.instruction.semantics import TRIALS
 
     with_instructions(targets.find(target), [folder])
     one = read_instruction(folder)
+    is_compared = check_rtl(one)
+    file = one.rtl.name if one.rtl else ""
     if as_json:
         print_json(
             "instruction-check",
-            {"status": "ok", "name": one.name, "mask": one.mask, "match": one.match, "trials": TRIALS},
+            {
+                "status": "ok",
+                "name": one.name,
+                "mask": one.mask,
+                "match": one.match,
+                "trials": TRIALS,
+                **({"rtl": file} if is_compared else {}),
+            },
         )
         return AGREES
     same = f", equal to the pattern {one.implements}" if one.implements else ""
     show(f"{one.name}: {one.match:#010x}, of which {one.mask:#010x} say that it is this one; nobody else's on {target}")
     show(f"semantics: defined for {TRIALS:,} random operands{same}")
+    if is_compared:
+        show(f"{file}: equal to the semantics for {TRIALS:,} random operands")
+    elif file:
+        show(f"{file}: not compared with the semantics, verilator is not installed")
     return AGREES
 
 

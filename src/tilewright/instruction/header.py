@@ -23,8 +23,8 @@ def header(found: Sequence[Instruction]) -> str:
 
 
 def _function(one: Instruction) -> str:
-    summary = f": {one.summary}" if one.summary else ""
-    comment = f"/* {one.name}{summary}: {one.semantics.replace('*/', '* /')} */"
+    words = f"{one.summary}: {one.semantics}" if one.summary else one.semantics
+    comment = f"/* {one.name}: {' '.join(words.split()).replace('*/', '* /').replace('/*', '/ *')} */"
     if one.immediate_bits:
         return f"{comment}\n{_as_macro(one)}\n"
     given = [name for name, there in (("rd", one.accumulates), ("rs1", True), ("rs2", one.reads_second)) if there]

@@ -58,9 +58,9 @@ def _text(name: str) -> str:
 
 def check_semantics(one: Instruction) -> None:
     """Random operands, with every immediate: nothing undefined happens, and kernels get what their pattern says."""
-    found = _Found()
+    found = Found()
     _checker(one).tw_check(TRIALS, ctypes.byref(found))
-    operands = ", ".join(f"{name} = {value:#x}" for name, value in _operands(one, found).items())
+    operands = ", ".join(f"{name} = {value:#x}" for name, value in operands_of(one, found).items())
     if found.is_undefined:
         what = f"'{one.semantics}' has no defined value for {operands}"
         raise CompileError(f"{one.place}, semantics", what, REFUSED)
@@ -69,7 +69,7 @@ def check_semantics(one: Instruction) -> None:
         raise CompileError(f"{one.place}, semantics", what, "mend it, or leave 'implements' out")
 
 
-class _Found(ctypes.Structure):
+class Found(ctypes.Structure):
     """`found` of check.c."""
 
     _fields_ = [
@@ -77,22 +77,16 @@ class _Found(ctypes.Structure):
     ]
 
 
-def _operands(one: Instruction, found: _Found) -> Mapping[str, int]:
+def operands_of(one: Instruction, found: Found) -> Mapping[str, int]:
     given = {"rd": one.accumulates, "rs1": True, "rs2": one.reads_second, "imm": one.immediate_bits > 0}
     return {name: int(getattr(found, name)) for name, there in given.items() if there}
 
 
 def _checker(one: Instruction) -> ctypes.CDLL:
     pattern = one.pattern
-    definitions = f"#define IMMEDIATE_BITS {one.immediate_bits}\n"
-    if pattern is not None:
-        definitions += '#include "patterns.h"\n'
-        definitions += f"#define WANTED {pattern.reference}(rd, rs1, rs2)\n#define TAKES {pattern.domain}\n"
-    texts = {
-        "semantics.h": f"{_function(one)}\n{definitions}", "operands.h": _text("operands.h"),
-        "check.c": _text("check.c"),
-        "patterns.h": PATTERNS_HEADER.read_text(encoding="utf-8"), "instructions.h": "",
-    }  # fmt: skip
+    texts = checking(one) if pattern is None else checking(
+        one, '#include "patterns.h"\n', f"{pattern.reference}(rd, rs1, rs2)", pattern.domain
+    )  # fmt: skip
     compiler = find_compiler()
     try:
         return ctypes.CDLL(str(library_of(texts, "instructions", compiler, TRAPPING)))
@@ -100,6 +94,18 @@ def _checker(one: Instruction) -> ctypes.CDLL:
         if not error.what.startswith(FAILED):
             raise
         raise CompileError(f"{one.place}, semantics", _first(error.what), _hint(one)) from None
+
+
+def checking(one: Instruction, declared: str = "", wanted: str = "", takes: str = "1") -> dict[str, str]:
+    """Sources that compare the semantics with an expression of the operands, for those of which another is true."""
+    definitions = f"#define IMMEDIATE_BITS {one.immediate_bits}\n{declared}"
+    if wanted:
+        definitions += f"#define WANTED {wanted}\n#define TAKES {takes}\n"
+    return {
+        "semantics.h": f"{_function(one)}\n{definitions}", "operands.h": _text("operands.h"),
+        "check.c": _text("check.c"),
+        "patterns.h": PATTERNS_HEADER.read_text(encoding="utf-8"), "instructions.h": "",
+    }  # fmt: skip
 
 
 def _first(what: str) -> str:

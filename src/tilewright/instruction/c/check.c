@@ -10,7 +10,7 @@ typedef struct {
   uint32_t is_undefined, differs, rd, rs1, rs2, imm, got, wanted;
 } found;
 
-void tw_check(uint32_t trials, found *f);
+__attribute__((visibility("default"))) void tw_check(uint32_t trials, found *f);
 
 static sigjmp_buf before;
 

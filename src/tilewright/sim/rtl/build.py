@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
+import json
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tilewright.errors import CompileError
 from tilewright.sim.library import GUARD
 from tilewright.sim.rtl.ports import TOP, Interface, interface, top_module
-from tilewright.sim.rtl.reading import FLAGS, SUFFIXES, check_said, includes, read_module, run, verilator, version
+from tilewright.sim.rtl.reading import FLAGS, check_said, includes, read_module, run, verilator, version
+from tilewright.sim.rtl.sources import digest_of, files, folders, reads_data
 from tilewright.toolchain.compiler import Compiler, _processor, cache_folder, compile_objects, find_compiler, locked
 
 FOLDER = Path(__file__).parent
@@ -50,16 +51,23 @@ def rtl_library(device: RtlDevice, waves: str = "") -> Path:
     """The library; `waves` is the suffix of a file that its signals are to go to."""
     if waves not in WAVES:
         raise CompileError(f"--waves *{waves}", "is no format of signals", f"name a file *{FST} or *{VCD}")
+    return kept_library(_key(device, waves), device.where, lambda folder: _build_into(folder, device, waves))
+
+
+def kept_library(key: str, where: str, build: Callable[[Path], None]) -> Path:
+    """Of the cache; built where it is not there, as `device.so` of a folder."""
     folder = cache_folder() / "rtl"
-    made = folder / f"{_key(device, waves)}.so"
+    made = folder / f"{key}.so"
     if made.is_file():
         return made
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder / "lock"):
             if not made.is_file():
-                print(f"tilewright: verilating {device.where} (once) ...", file=sys.stderr, flush=True)
-                _build_into(made, device, waves)
+                print(f"tilewright: verilating {where} (once) ...", file=sys.stderr, flush=True)
+                with tempfile.TemporaryDirectory(dir=folder) as draft:
+                    build(Path(draft))
+                    os.replace(Path(draft) / "device.so", made)
     except OSError as error:
         hint = "set TILEWRIGHT_CACHE to a writable folder"
         raise CompileError(str(folder), f"cannot be written: {error.strerror}", hint) from None
@@ -67,13 +75,21 @@ def rtl_library(device: RtlDevice, waves: str = "") -> Path:
 
 
 def _key(device: RtlDevice, waves: str) -> str:
-    words = [verilator(), version(), *_cpp().command, _processor(), device.top, device.header, waves]
-    digest = hashlib.sha256(repr([*words, sorted(device.parameters.items())]).encode())
-    around = [path for path in device.sources[0].parent.iterdir() if path.suffix in SUFFIXES]
-    own = [HARNESS, GUARD, GUARD.parent / "user_device.h", *ADAPTERS.glob("*.v")]
-    for path in sorted({*around, *device.sources, *own}):
-        digest.update(f"\0{path.name}\0".encode() + path.read_bytes())
-    return digest.hexdigest()[:32]
+    own = [HARNESS, GUARD, GUARD.parent / "user_device.h", *sorted(ADAPTERS.glob("*.v"))]
+    words = [device.top, _header(device), waves, *map(str, sorted(device.parameters.items()))]
+    return library_key([*files(device.sources), *own], *words)
+
+
+def library_key(made_of: Sequence[Path], *words: str) -> str:
+    """Also of the programs that build it."""
+    return digest_of(made_of, verilator(), version(), *_cpp().command, _processor(), *words)
+
+
+def _header(device: RtlDevice) -> str:
+    """With the folder where it begins, if it reads files there."""
+    if not reads_data(device.sources, device.where):
+        return device.header
+    return f"{device.header}#define TW_PLACE {json.dumps(str(device.sources[0].parent))}\n"
 
 
 def _cpp() -> Compiler:
@@ -82,14 +98,11 @@ def _cpp() -> Compiler:
     return Compiler((found,)) if found else Compiler((find_compiler().command[0], "c++"))
 
 
-def _build_into(made: Path, device: RtlDevice, waves: str) -> None:
-    with tempfile.TemporaryDirectory(dir=made.parent) as draft:
-        folder = Path(draft)
-        interface = connected(device, folder)
-        (folder / HEADER).write_text(f"{device.header}\n#define TW_MEM_BYTES {interface.width // 8}\n")
-        _verilate(device, folder, waves)
-        _compile(folder, waves)
-        os.replace(folder / "device.so", made)
+def _build_into(folder: Path, device: RtlDevice, waves: str) -> None:
+    interface = connected(device, folder)
+    (folder / HEADER).write_text(f"{_header(device)}\n#define TW_MEM_BYTES {interface.width // 8}\n")
+    _verilate(device, folder, waves)
+    compile_into(folder, HARNESS, GUARD, waves)
 
 
 def connected(device: RtlDevice, folder: Path) -> Interface:
@@ -105,33 +118,29 @@ def connected(device: RtlDevice, folder: Path) -> Interface:
 
 
 def _verilate(device: RtlDevice, folder: Path, waves: str) -> None:
-    words = [
-        verilator(),
-        "--cc",
-        "--Mdir",
-        str(folder),
-        "--top-module",
-        TOP,
-        "-O3",
-        "--x-assign",
-        "fast",
-        "--x-initial",
-    ]
-    words += ["fast", "--no-timing", *FLAGS, *WAVES[waves], f"+incdir+{device.sources[0].parent}", f"{TOP}.v"]
-    done = run([*words, *map(str, [*device.sources, *sorted(ADAPTERS.glob("*.v"))])], folder)
+    sources = [folder / f"{TOP}.v", *device.sources, *sorted(ADAPTERS.glob("*.v"))]
+    done = run(verilating(TOP, sources, folders(device.sources), WAVES[waves]), folder)
     check_said(done, device.sources, device.top, device.where)
 
 
-def _compile(folder: Path, waves: str) -> None:
+def verilating(top: str, sources: Sequence[Path], places: Sequence[Path], more: Sequence[str] = ()) -> list[str]:
+    """The command that writes C++ of a module into the folder in which it runs."""
+    words = [verilator(), "--cc", "--Mdir", ".", "--prefix", f"V{TOP}", "--top-module", top, "-O3", "--no-timing"]
+    words += ["--x-assign", "fast", "--x-initial", "fast", *FLAGS, *more, *(f"+incdir+{place}" for place in places)]
+    return [*words, *map(str, sources)]
+
+
+def compile_into(folder: Path, harness: Path, in_c: Path, waves: str = "") -> None:
+    """`device.so` of what verilator wrote into a folder, a harness and a file in C."""
     compiler, place = _cpp(), includes()
     own = [*folder.glob("*.cpp")]
-    shutil.copy(HARNESS, folder / HARNESS.name)
+    shutil.copy(harness, folder / harness.name)
     search = ("-I", str(place), "-I", str(place / "vltstd"), "-I", str(folder), "-I", str(GUARD.parent))
     marks = tuple(f"-DTW_WAVES_{suffix[1:].upper()}=1" for suffix in (waves,) if suffix)
     runtime = [place / name for suffix in dict.fromkeys(("", waves)) for name in RUNTIME[suffix]]
-    flags: dict[Path, Sequence[str]] = {path: [*CPP_FLAGS, *search, *marks] for path in (*own, folder / HARNESS.name)}
+    flags: dict[Path, Sequence[str]] = {path: [*CPP_FLAGS, *search, *marks] for path in (*own, folder / harness.name)}
     flags |= {path: [*RUNTIME_FLAGS, *search] for path in runtime}
-    flags[GUARD] = ["-x", "c", "-O2", "-g0", "-fPIC", "-fvisibility=hidden", *search]
+    flags[in_c] = ["-x", "c", "-O2", "-g0", "-fPIC", "-fvisibility=hidden", *search]
     objects = compile_objects(flags, folder, compiler)
     libraries = ["-lz"] if waves == FST else []
     compiler.run(["-shared", *map(str, objects), "-o", "device.so", "-lpthread", *libraries], folder)

@@ -14,8 +14,8 @@ from xml.etree import ElementTree
 
 from tilewright.errors import CompileError
 from tilewright.sim.rtl.ports import Port
+from tilewright.sim.rtl.sources import folders
 
-SUFFIXES = (".v", ".sv", ".vh", ".svh")
 REFUSED = ("LATCH", "UNOPTFLAT", "MULTIDRIVEN", "IMPLICIT", "PINMISSING", "PINNOTFOUND", "MODDUP", "COMBDLY")
 """Warnings of verilator's that are errors here: the hardware would not be what simulation shows."""
 FLAGS = ("-Wno-fatal", "-Wno-lint", "-Wno-style", *(f"-Wwarn-{name}" for name in REFUSED))
@@ -67,9 +67,8 @@ def read_module(sources: Sequence[Path], name: str, where: str, parameters: Sequ
     """The module of that name, with these parameters set (`-GNAME=VALUE`)."""
     with tempfile.TemporaryDirectory() as draft:
         made = Path(draft) / "module.xml"
-        place = sources[0].parent
         words = [verilator(), "--xml-only", "--xml-output", str(made), *FLAGS, *parameters, "--top-module", name]
-        done = run([*words, f"+incdir+{place}", *map(str, sources)], Path(draft))
+        done = run([*words, *(f"+incdir+{place}" for place in folders(sources)), *map(str, sources)], Path(draft))
         check_said(done, sources, name, where)
         return _module(ElementTree.parse(made).getroot(), name)
 
@@ -79,7 +78,9 @@ def check_said(done: subprocess.CompletedProcess[str], sources: Sequence[Path], 
     text = done.stderr + done.stdout
     if done.returncode == 0 and not re.search(r"^%Warning-(?:" + "|".join(REFUSED) + ")", text, re.MULTILINE):
         return
-    lines = _complaints(text.replace(f"{sources[0].parent}/", ""))
+    for place in folders(sources):
+        text = text.replace(f"{place}/", "")
+    lines = _complaints(text)
     if "Specified --top-module" in text:
         known = ", ".join(_names(sources)) or "none"
         raise CompileError(where, f"has no module {name}; it has {known}", 'name it: rtl=Rtl(top="...")')

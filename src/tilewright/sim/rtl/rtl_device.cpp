@@ -1,5 +1,7 @@
 /* A device in Verilog as a user's device: one clock cycle after the other while it is busy or a register is accessed; between
  * jobs its clock stands still. `tw_top` is the user's module behind adapters, with the ports of ports.py. */
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -35,6 +37,21 @@ struct {
 
 uint64_t owner;
 
+/* Files that the Verilog reads as it begins are named as seen from its own folder. */
+struct beside_sources {
+#ifdef TW_PLACE
+    char before[4096];
+    const bool moved;
+    beside_sources() : moved(getcwd(before, sizeof before) && !chdir(TW_PLACE)) {}
+    ~beside_sources() {
+        if (moved && chdir(before)) perror(before);
+    }
+#else
+    beside_sources() {}
+    ~beside_sources() {}
+#endif
+};
+
 struct rtl_device {
     const uint64_t machine = owner;
     VerilatedContext context;
@@ -57,6 +74,7 @@ struct rtl_device {
         }
 #endif
         top.reg_valid = 0;
+        const beside_sources here;
         begin(0);
     }
 
@@ -87,7 +105,6 @@ struct rtl_device {
 
     /* What the memory does in this cycle. */
     void serve(const tw_host *host) {
-        top.mem_grant = 0;
         if (!top.mem_request || !host) {
             asks = false;
             return;
@@ -127,6 +144,7 @@ struct rtl_device {
         if (answers) memcpy(&top.mem_rdata, answer, TW_MEM_BYTES);
         answers = false;
         top.clk = 0;
+        top.mem_grant = 0;
         top.eval();
         serve(host);
         if (value && top.mem_grant) top.eval();

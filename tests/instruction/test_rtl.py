@@ -1,0 +1,77 @@
+"""Verilog of instructions: compared with their semantics, and what is wrong with it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.instruction.folders import DOT4, written
+from tilewright.errors import CompileError
+from tilewright.instruction import rtl
+from tilewright.instruction.declaration import read_instruction
+from tilewright.instruction.rtl import check_rtl
+from tilewright.sim.rtl.ports import Port
+
+has_verilator = pytest.mark.skipif(shutil.which("verilator") is None, reason="verilator is not installed")
+SHIFT = """\
+module twice (input wire clk, input wire [31:0] rs1, input wire [4:0] imm, output reg [31:0] result);
+  reg [31:0] first;
+  always @(posedge clk) begin
+    first <= rs1 >> imm;
+    result <= first;
+  end
+endmodule
+"""
+
+
+def with_verilog(folder: Path, text: str, **fields: str) -> str:
+    place = written(folder, rtl='"own.v"', **fields)
+    (folder / "own.v").write_text(text)
+    return place
+
+
+@has_verilator
+def test_the_example_is_what_it_says() -> None:
+    assert check_rtl(read_instruction(DOT4))
+
+
+@pytest.mark.thorough
+@has_verilator
+def test_verilog_with_a_clock_takes_its_latency(tmp_path: Path) -> None:
+    fields = {"operands": '["rd", "rs1", "imm5"]', "semantics": '"rs1.u32 >> imm"'}
+    assert check_rtl(read_instruction(with_verilog(tmp_path / "two", SHIFT, latency="2", **fields)))
+    early = read_instruction(with_verilog(tmp_path / "one", SHIFT, latency="1", **fields))
+    with pytest.raises(CompileError, match=r"own.v gives 0x.* for rs1 = 0x.*, imm = 0x.*, the semantics 0x"):
+        check_rtl(early)
+
+
+@pytest.mark.thorough
+@has_verilator
+def test_a_rare_difference_is_found(tmp_path: Path) -> None:
+    text = "module twice (input wire [31:0] rs1, output wire [31:0] result);\n"
+    text += "  assign result = rs1 == 32'h7fffffff ? 32'd0 : rs1 + rs1;\nendmodule\n"
+    with pytest.raises(CompileError, match="for rs1 = 0x7fffffff, the semantics 0xfffffffe"):
+        check_rtl(read_instruction(with_verilog(tmp_path, text)))
+
+
+@pytest.mark.fast
+def test_ports_that_are_missing_or_of_another_width() -> None:
+    ports = {
+        "rs1": Port("input", 32),
+        "rs2": Port("input", 16),
+        "enable": Port("input", 1),
+        "result": Port("output", 32),
+    }
+    with pytest.raises(CompileError) as error:
+        rtl._checked(read_instruction(DOT4), ports)
+    said = str(error.value)
+    assert "module dot4: input rd of 32 bits is missing; rs2 is an input of 16 bits, not an input of 32; " in said
+    assert "port enable is not known" in said
+
+
+@pytest.mark.fast
+def test_without_verilator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rtl.shutil, "which", lambda name: None)
+    assert not check_rtl(read_instruction(DOT4))
