@@ -36,7 +36,7 @@ def digest_of(paths: Iterable[Path], *words: str) -> str:
 
 
 def reads_data(sources: Sequence[Path], where: str) -> bool:
-    """Does it read files as it begins? One that is not beside its first source is refused: its memory would be zeros."""
+    """Does it read files as it begins? One that is not beside its first source is refused: memory would be zeros."""
     texts = (COMMENT.sub("", path.read_text(errors="replace")) for path in sources)
     names = [name for text in texts for name in READS.findall(text)]
     for name in names:
