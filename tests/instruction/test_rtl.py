@@ -73,5 +73,5 @@ def test_ports_that_are_missing_or_of_another_width() -> None:
 
 @pytest.mark.fast
 def test_without_verilator(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rtl.shutil, "which", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
     assert not check_rtl(read_instruction(DOT4))
