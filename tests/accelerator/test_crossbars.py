@@ -21,6 +21,7 @@ from tilewright.errors import CompileError
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.requant import full_range
 from tilewright.ir.types import Array, TensorType
+from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.program import Program
 
@@ -139,6 +140,19 @@ def dense() -> Graph:
     return builder.build()
 
 
+def channels_last() -> Graph:
+    """As TensorFlow Lite has it."""
+    builder, random = Builder("last"), np.random.default_rng(0)
+    x = builder.input("x", TensorType("int8", (1, 9, 7, 3)))
+    w = builder.constant(random.integers(-128, 128, (5, 3, 2, 3)).astype(np.int8))
+    b = builder.constant(random.integers(-999, 999, 5).astype(np.int32))
+    mul = builder.constant(random.integers(2**27, 2**28, 5).astype(np.int32))
+    requant = full_range(36, "int8", 3, "half_even")
+    op = Conv((2, 1), (1, 1), (1, 0, 1, 1), 1, -7, 0, requant, channels_last=True)
+    builder.output(builder.add(op, [x, w, b, mul], name="last")[0])
+    return builder.build()
+
+
 def held(made: Program) -> list[CrossbarConv]:
     return [node.op for node in made.compiled.quantised.nodes if isinstance(node.op, CrossbarConv)]
 
@@ -156,6 +170,15 @@ def test_ideal_networks_are_exact(target: str, made: Callable[[], Graph]) -> Non
               for name in graph.inputs}  # fmt: skip
     for name, wanted in plain.run(values).outputs.items():
         np.testing.assert_array_equal(found.run(values).outputs[name], wanted)
+
+
+def test_layers_with_channels_last_are_held_too() -> None:
+    """Without noise as without crossbars, with it as its reference."""
+    for cells in ("rows=16,columns=64", "rows=7,columns=40,noise=0.1,seed=3,adc_bits=6"):
+        found = program(channels_last(), "rv32", f"{CROSSBARS}:{cells}")
+        assert [op.channels_last for op in held(found)] == [True]
+        assert "crossbars" in engines(found)
+        assert found.check().agrees
 
 
 @pytest.mark.in_turns(4)

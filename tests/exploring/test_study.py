@@ -136,6 +136,25 @@ def test_accelerators_are_called_as_in_the_study_wherever_they_lie(
     ] * 2
 
 
+def test_instructions_are_folders_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without and with it; its rows are others when it is, or when yosys can say its area."""
+    monkeypatch.setattr("tilewright.exploring.jobs.sources_digest", lambda: "ours")
+    monkeypatch.setattr("tilewright.exploring.jobs.find_yosys", lambda: None)
+    (folder / "dot4").mkdir()
+    text = 'models = "one.onnx"\ntargets = "rv32"\ninstruction = ["", "dot4"]\naccelerator = ""\nparameter.size = 1\n'
+    points = written(folder, text).points
+    places = [settings_of(point.settings, point.folders).instructions for point in points]
+    assert places == [(), (str(folder / "dot4"),)]
+    before = keys(written(folder, text))
+    (folder / "dot4" / "instruction.toml").write_text("changed")
+    after = keys(written(folder, text))
+    assert (before[0] == after[0], before[1] == after[1]) == (True, False)
+    monkeypatch.setattr("tilewright.exploring.jobs.find_yosys", lambda: ("yosys",))
+    again = keys(written(folder, text))
+    assert (again[0] == after[0], again[1] == after[1]) == (True, False)
+    assert "instruction = 'none'" in errors(folder, text.replace('"dot4"', '"none"'))[0].where
+
+
 @pytest.mark.usefixtures("accelerators")
 def test_accelerators_that_are_not_there(folder: Path) -> None:
     general = 'models = "one.onnx"\ntargets = "quad"\n'

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.instruction.folders import DOT4, written
+from tests.instruction.folders import DOT4, POPCOUNT, written
+from tilewright.accelerator.area import find_yosys
 from tilewright.errors import CompileError
 from tilewright.instruction import rtl
+from tilewright.instruction.area import area_of_instruction
 from tilewright.instruction.declaration import read_instruction
 from tilewright.instruction.rtl import check_rtl
 from tilewright.sim.rtl.ports import Port
@@ -75,3 +77,18 @@ def test_ports_that_are_missing_or_of_another_width() -> None:
 def test_without_verilator(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
     assert not check_rtl(read_instruction(DOT4))
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(find_yosys() is None, reason="yosys is not installed")
+def test_four_multipliers_of_bytes_are_some_thousand_gates() -> None:
+    found = area_of_instruction(DOT4)
+    assert found is not None
+    assert 1000 < found < 10000
+
+
+@pytest.mark.fast
+def test_without_verilog_or_yosys_there_is_no_area(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert area_of_instruction(POPCOUNT) is None
+    monkeypatch.setattr("tilewright.instruction.area.find_yosys", lambda: None)
+    assert area_of_instruction(DOT4) is None

@@ -68,7 +68,11 @@ def gate_equivalents(found: AcceleratorFolder) -> float | None:
     """None where there is no Verilog or no yosys."""
     if not verilog(found.folder, found.accelerator) or find_yosys() is None:
         return None
-    return _gate_equivalents(_cells(rtl_device(found.folder, found.accelerator), CMOS))
+    return gates_of_device(rtl_device(found.folder, found.accelerator))
+
+
+def gates_of_device(device: RtlDevice) -> float:
+    return _gate_equivalents(_cells(device, CMOS))
 
 
 def area_of_device(device: RtlDevice) -> Area:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tilewright.accelerator.area import Area, area_of_device
+from tilewright.accelerator.area import Area, area_of_device, find_yosys
+from tilewright.instruction.area import device_of
 from tilewright.instruction.declaration import Instruction, read_instruction
 from tilewright.instruction.usage import occurrences
 from tilewright.profiling.profile import Profile
 from tilewright.program import Program, compile_model
 from tilewright.sim.program.elf import read_elf
-from tilewright.sim.rtl.build import RtlDevice
 from tilewright.target.settings import Settings, with_options
 
 
@@ -71,10 +71,11 @@ def tried(place: str, model: Path, target: str, settings: Settings, **options: A
     plain = compile_model(model, target=target, settings=settings, **options)
     own = compile_model(model, target=target, settings=extended, **options)
     before, after = plain.profile().profile, own.profile().profile
-    check = own.check()
+    check, device = own.check(), device_of(one)
+    area = None if device is None or find_yosys() is None else area_of_device(device)
     return Trial(
         target, before.network, one, _changes(before, after), _total(plain, own, before, after), check.agrees,
-        _places(own, one), _area(one),
+        _places(own, one), area,
     )  # fmt: skip
 
 
@@ -107,7 +108,3 @@ def _places(program: Program, one: Instruction) -> int:
         path = Path(folder) / "program.elf"
         program.save_elf(path, program.random_inputs())
         return occurrences(read_elf(path), one.mask, one.match)
-
-
-def _area(one: Instruction) -> Area | None:
-    return None if one.rtl is None else area_of_device(RtlDevice(one.name, (one.rtl,), one.top, ""))

@@ -184,6 +184,8 @@ def _print(found: Trial) -> None:
     if found.area is not None:
         area = found.area
         show(f"area: {area.gate_equivalents:,.0f} gate equivalents, {area.ice40.luts:,} LUTs of iCE40 ({area.tool})")
+    elif found.instruction.rtl is not None:
+        show("area: not counted, yosys is not installed")
     show(_said(found))
     show("outputs agree with the reference" if found.agrees else "outputs differ from the reference")
 

@@ -18,9 +18,11 @@ Value = bool | int | float | str
 MEMORY, PARAMETER = "memory.", "parameter."
 """How axes begin that are the bytes of a memory, or a parameter of the accelerators."""
 BITS = "weight_bits"
-ACCELERATOR = "accelerator"
+ACCELERATOR, INSTRUCTION = "accelerator", "instruction"
+FOLDER_AXES = (ACCELERATOR, INSTRUCTION)
+"""Whose values are folders."""
 TOGETHER = " + "
-"""Between accelerators of one point: their own words have commas."""
+"""Between folders of one point: words of accelerators have commas."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Axis:
 
 SWEPT = (
     "cores", "l1", "l2", "home", "buffering", "engines", "weight_memory", "code_in_l1", "numerics", "precision",
-    "packed_weights", "time_limit", "isa", "clock_mhz", "stack", "accelerators",
+    "packed_weights", "time_limit", "isa", "clock_mhz", "stack", "accelerators", "instructions",
 )  # fmt: skip
 """Fields of `Settings` that studies may vary."""
 SEPARATORS = {WORDS: ",", FOLDERS: TOGETHER}
@@ -95,20 +97,21 @@ def value_problem(name: str, value: Value) -> str:
 
 
 def settings_of(values: Mapping[str, Value], folders: Mapping[str, str] | None = None) -> Settings:
-    """The settings of a point, whose accelerators lie in these folders."""
+    """The settings of a point, whose accelerators and instructions lie in these folders."""
     found = {AXES[name].field: AXES[name].setting(value) for name, value in values.items() if name in AXES}
     memories = _family(values, MEMORY)
     if memories:
         found["memories"] = tuple((name.lower(), int(size)) for name, size in memories.items())
-    if ACCELERATOR in values:
-        added, field = _family(values, PARAMETER), AXES[ACCELERATOR].field
-        found[field] = tuple(_placed(spec, folders or {}, added) for spec in found[field])
+    for axis in FOLDER_AXES:
+        if axis in values:
+            added, field = _family(values, PARAMETER) if axis == ACCELERATOR else {}, AXES[axis].field
+            found[field] = tuple(_placed(spec, folders or {}, added) for spec in found[field])
     return Settings(**found)
 
 
-def accelerator_folders(value: Value) -> list[str]:
-    """Where the accelerators of a point lie: what stands before their parameters."""
-    return [spec.partition(":")[0] for spec in AXES[ACCELERATOR].setting(value)]
+def named_folders(axis: str, value: Value) -> list[str]:
+    """Where the accelerators or instructions of a point lie: what stands before their parameters."""
+    return [spec.partition(":")[0] for spec in AXES[axis].setting(value)]
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

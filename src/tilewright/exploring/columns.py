@@ -28,7 +28,7 @@ METRICS = (
     Column("planned_ram_bytes", "bytes", "arena, inputs and outputs, and what is used of L1"),
     Column("constant_bytes", "bytes", "of constants"),
     Column("bytes.*", "bytes", "that the network needs of a memory: arena, constants, inputs and outputs there"),
-    Column("area", "", "of all accelerators together, as their declarations say or their Verilog has gates"),
+    Column("area", "", "of accelerators and instructions together, as they declare it or their Verilog has gates"),
     Column("code_bytes", "bytes", "of instructions in the whole program"),
     Column("traffic.*", "bytes", "that went over a link between two memories during the call"),
     Column("stalls.stalled", "cycles", "of all cores together, in which they waited for memory, each other or a unit"),

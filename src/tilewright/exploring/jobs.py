@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tilewright.accelerator.area import find_yosys
 from tilewright.exploring.files import digest_of, sources_digest
 from tilewright.exploring.study import FILES, Point, Study
 
@@ -37,5 +38,6 @@ def _key(point: Point, sources: str, digests: Mapping[str, str]) -> str:
     for name in FILES:
         said["model"][name] = digests.get(said["model"][name], "")
     said["folders"] = {name: digests[path] for name, path in point.folders.items()}
+    said["has_yosys"] = bool(point.folders) and find_yosys() is not None
     text = json.dumps([sources, said], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]

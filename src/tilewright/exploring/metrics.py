@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 
 from tilewright.accelerator.figures import area_of
 from tilewright.analysis.costs import Analysis
+from tilewright.instruction.area import area_of_instruction
 from tilewright.program import Program
 from tilewright.run.result import Check
 from tilewright.run.simulated import SocRun
@@ -31,9 +32,10 @@ def metrics_of(program: Program, check: Check) -> dict[str, float]:
     if sizes := schedule.placed.memory_bytes:
         found |= {"predicted_cycles": analysis.predicted_cycles}
         found |= {f"bytes.{name}": size for name, size in sizes.items()}
-    areas = [area for words in program.settings.accelerators if (area := area_of(words)) is not None]
-    if areas:
-        found["area"] = sum(areas)
+    areas = [area_of(words) for words in program.settings.accelerators]
+    areas += [area_of_instruction(place) for place in program.settings.instructions]
+    if known := [area for area in areas if area is not None]:
+        found["area"] = sum(known)
     if result.soc is not None:
         found |= _of_run(result.soc, analysis.macs, schedule.target)
     if result.energy is not None:

@@ -13,12 +13,13 @@ from tilewright.errors import CompileError, raise_all
 from tilewright.exploring.axes import (
     ACCELERATOR,
     BITS,
+    FOLDER_AXES,
     MEMORY,
     PARAMETER,
     Value,
-    accelerator_folders,
     axis_names,
     is_axis,
+    named_folders,
     nearest,
     value_of,
     value_problem,
@@ -128,13 +129,14 @@ class _Reader:
         return tuple(dict.fromkeys(found))
 
     def _folders(self, axes: Mapping[str, tuple[Value, ...]], place: str) -> dict[str, str]:
-        """Of accelerators: as they are called, and where they lie."""
-        names = [name for value in axes.get(ACCELERATOR, ()) for name in accelerator_folders(value)]
-        found = {name: str(self.base / name) for name in names}
-        for name, path in found.items():
-            if not Path(path).is_dir():
-                hint = "paths are taken from the folder of the study"
-                self._wrong(f"{place}{ACCELERATOR} = {name!r}", f"there is no folder '{path}'", hint)
+        """Of accelerators and instructions: as they are called, and where they lie."""
+        found = {}
+        for axis in FOLDER_AXES:
+            for name in (name for value in axes.get(axis, ()) for name in named_folders(axis, value)):
+                found[name] = str(self.base / name)
+                if not Path(found[name]).is_dir():
+                    hint = "paths are taken from the folder of the study"
+                    self._wrong(f"{place}{axis} = {name!r}", f"there is no folder '{found[name]}'", hint)
         if ACCELERATOR not in axes and any(name.startswith(PARAMETER) for name in axes):
             self._wrong(f"{place}{PARAMETER}NAME", "there is no accelerator", f'for example {ACCELERATOR} = "FOLDER"')
         return found

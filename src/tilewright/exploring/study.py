@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import product
 from typing import Any
 
-from tilewright.exploring.axes import ACCELERATOR, Value, accelerator_folders
+from tilewright.exploring.axes import FOLDER_AXES, Value, named_folders
 from tilewright.run.compare import DEFAULT_TOLERANCE
 
 SECONDS = 600.0
@@ -53,7 +53,7 @@ class Point:
     """By axis (`axes.py`)."""
     tolerance: float = DEFAULT_TOLERANCE
     folders: Mapping[str, str] = field(default_factory=dict)
-    """Of accelerators: as the settings call them, and where they lie."""
+    """Of accelerators and instructions: as the settings call them, and where they lie."""
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -82,13 +82,13 @@ class Sweep:
     targets: tuple[str, ...]
     axes: Mapping[str, tuple[Value, ...]]
     folders: Mapping[str, str] = field(default_factory=dict)
-    """Of accelerators, as points have them."""
+    """Of accelerators and instructions, as points have them."""
 
     def points(self, tolerance: float) -> Iterator[Point]:
         for model, target in product(self.models, self.targets):
             for values in product(*self.axes.values()):
                 settings = dict(zip(self.axes, values, strict=True))
-                used = accelerator_folders(settings.get(ACCELERATOR, ""))
+                used = [name for axis in FOLDER_AXES for name in named_folders(axis, settings.get(axis, ""))]
                 yield Point(model, target, settings, tolerance, {name: self.folders[name] for name in used})
 
 

@@ -43,7 +43,7 @@ def filters_of(graph: Graph, node: Node) -> Array | None:
         return None
     op = node.op
     if type(op) is Conv:
-        is_plain = op.groups == 1 and weights.ndim == 4 and not op.channels_last and op.activation is None
+        is_plain = op.groups == 1 and weights.ndim == 4 and op.activation is None
         return weights if is_plain else None
     if type(op) is not MatMul or weights.ndim != 2 or len(first.shape) != 2 or not _is_plain(graph, node, op):
         return None
