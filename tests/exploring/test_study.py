@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from tilewright.errors import CompileError, ManyErrors
 from tilewright.exploring.axes import ACCELERATOR, AXES, TOGETHER, Axis, _placed, settings_of
 from tilewright.exploring.jobs import jobs_of
+from tilewright.exploring.point import _adds_nothing
 from tilewright.exploring.reading import read_study
 from tilewright.exploring.study import Study
 from tilewright.target.settings import Settings
@@ -145,6 +147,8 @@ def test_instructions_are_folders_too(folder: Path, monkeypatch: pytest.MonkeyPa
     points = written(folder, text).points
     places = [settings_of(point.settings, point.folders).instructions for point in points]
     assert places == [(), (str(folder / "dot4"),)]
+    assert [_adds_nothing(point) for point in points] == [True, False]
+    assert not any(_adds_nothing(replace(point, settings={})) for point in points)
     before = keys(written(folder, text))
     (folder / "dot4" / "instruction.toml").write_text("changed")
     after = keys(written(folder, text))

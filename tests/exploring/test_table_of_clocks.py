@@ -9,7 +9,7 @@ from rich.console import Console
 
 from tilewright.exploring.results import Results
 from tilewright.exploring.row import AGREES, Row
-from tilewright.report.study_table import print_study
+from tilewright.report.study_table import figure_text, print_study
 
 pytestmark = pytest.mark.fast
 
@@ -34,3 +34,8 @@ def test_different_clocks_show_times() -> None:
 
 def test_one_clock_does_not() -> None:
     assert " ms " not in table(80, 80)
+
+
+def test_large_figures_are_written_out() -> None:
+    assert figure_text("area", 40112.5) == "40,112"
+    assert figure_text("macs_per_cycle", 0.2771) == "0.277"

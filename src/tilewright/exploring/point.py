@@ -10,7 +10,7 @@ from typing import Any
 
 from tilewright.errors import CompileError, InternalError, printable
 from tilewright.exploring.accuracy import accuracy_of
-from tilewright.exploring.axes import BITS, settings_of
+from tilewright.exploring.axes import BITS, FOLDER_AXES, settings_of
 from tilewright.exploring.metrics import metrics_of
 from tilewright.exploring.row import AGREES, DISAGREES, FAULT, REFUSED, DiskFull, Row
 from tilewright.exploring.study import Point
@@ -55,7 +55,13 @@ def _checked(point: Point) -> tuple[str, str, str, dict[str, float]]:
     check = program.check(model.inputs or None, model.expect or None, tolerance=point.tolerance)
     metrics = metrics_of(program, check)
     metrics |= {"accuracy": accuracy_of(program, model.labelled)} if model.labelled else {}
+    metrics |= {"area": 0.0} if _adds_nothing(point) else {}
     return *_verdict(check), metrics
+
+
+def _adds_nothing(point: Point) -> bool:
+    """The point without what others of its study have in addition."""
+    return any(axis in point.settings for axis in FOLDER_AXES) and not point.folders
 
 
 def _quantising(point: Point) -> dict[str, Any]:

@@ -63,7 +63,9 @@ def figure_text(name: str, value: float | None) -> str:
         return size(int(value))
     if name == "cycles":
         return f"{int(value):,}"
-    return count(value) if isinstance(value, int) else f"{value:.3g}"
+    if isinstance(value, int):
+        return count(value)
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def _print_reasons(target: Console, results: Results) -> None:
