@@ -29,7 +29,7 @@ class StackOverrun(CompileError):
 
 
 class InternalError(Exception):
-    """A fault of Tilewright itself: never a refusal, never caught on the way to whoever reports it."""
+    """A fault of Tilewright itself, not a refusal. No code catches it on its way to the report."""
 
     def __init__(self, where: str, what: str) -> None:
         super().__init__(where, what)

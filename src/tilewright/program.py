@@ -92,21 +92,21 @@ class Program:
 
     @property
     def graph(self) -> Graph:
-        """As imported."""
+        """The graph as imported."""
         return self.compiled.graph
 
     @property
     def files(self) -> Mapping[str, str]:
-        """The C, by file name."""
+        """The generated C: file name to text."""
         return self.compiled.files
 
     @cached_property
     def dimensions(self) -> dict[str, tuple[int, int]]:
-        """Those whose sizes calls say, and their ranges."""
+        """Dimensions whose size each call chooses, with their ranges."""
         return {symbol.name: (symbol.low, symbol.high) for symbol in symbols_of(self.graph)}
 
     def at(self, **sizes: int) -> Program:
-        """The same program, held to the model as it is read with these sizes of its dimensions."""
+        """The same program, whose reference is the model with these sizes of its dimensions."""
         read = present(self.read_at, "at", "the model has no dimensions with a range")
         for symbol in symbols_of(self.graph):
             check_size(symbol, sizes.get(symbol.name), "at")
@@ -122,14 +122,14 @@ class Program:
         return analysis_of(self.compiled.schedule)
 
     def save(self, folder: str | Path, weights: str = "c") -> list[str]:
-        """Write the C into a folder, which appears whole or not at all; the names of its files.
+        """Write the C into a folder, and return the names of its files. The folder appears complete or not at all.
 
-        Weights are portable C, or `binary`: a file of bytes that an assembler takes in, for networks of megabytes.
+        `weights="c"` writes weights as portable C; `"binary"` as a file for the assembler, for large networks.
         """
         return pipeline.save(self.compiled, Path(folder), self.name, weights)
 
     def export(self, folder: str | Path, kind: str) -> list[str]:
-        """Write a project around the C, of one of `codegen.projects.KINDS`; the names of its files."""
+        """Write a firmware project around the C, such as "cmake" or "arduino", and return the names of its files."""
         schedule = self.compiled.schedule
         if kind not in projects.KINDS:
             raise CompileError(f"--as {kind}", "is unknown", f"use {', '.join(projects.KINDS)}, or onnx")
@@ -142,12 +142,12 @@ class Program:
         return write_project(projects.files(kind, project), Path(folder))
 
     def build(self, per_layer: bool = False) -> HostProgram:
-        """Compile the C for this machine; done once."""
+        """Compile the C for this machine. Later calls return the same build."""
         refuse_too_large(self.compiled.schedule.graph)
         return self._builds.host(TENSORS if per_layer else "")
 
     def load(self) -> LoadedNetwork:
-        """The network as a library in this process: called with arrays, gives arrays."""
+        """Load the network as a library into this process: a function from arrays to arrays."""
         library = self._runs.library()
         return LoadedNetwork(library, self.compiled.schedule.graph, list(self._input_types), self.graph.output_names)
 
@@ -161,11 +161,11 @@ class Program:
         return self.compiled.schedule.target.runner.chip is not None
 
     def build_soc(self) -> SocProgram | BoardProgram:
-        """The C and what is needed to make a program for the virtual SoC of it; done once."""
+        """The C, prepared for building programs for the virtual SoC. Later calls return the same object."""
         return self._builds.soc()
 
     def save_elf(self, path: str | Path, inputs: Given) -> None:
-        """Write the program for the SoC, with these inputs in it."""
+        """Write the linked program for the SoC, with these inputs built in."""
         if has_step_axis(self._input_types, inputs):
             raise CompileError(
                 "--elf", "the program holds the inputs of one call, not of --steps", "give the inputs of one call"
@@ -178,7 +178,7 @@ class Program:
     def run(self, *inputs: Any, repeats: int = 1, per_layer: bool = False) -> Result:
         """Run on this machine, or on the target's virtual SoC.
 
-        The arrays (or tensors of a framework) in order; or one list, one mapping by name, or one .npz file of them.
+        `inputs` are arrays (or tensors of a framework) in order, or one list, one mapping by name, or one .npz file.
         """
         feeds = self._feeds(inputs[0] if len(inputs) == 1 and isinstance(inputs[0], GIVEN) else inputs)
         return self._held(self._runs.run(feeds, repeats, per_layer))
@@ -190,7 +190,7 @@ class Program:
         return result
 
     def run_steps(self, inputs: Given, steps: int | None = None, repeats: int = 1) -> Result:
-        """Calls in order, from the first state on. Inputs and outputs have an axis of steps in front."""
+        """Make consecutive calls, beginning with the initial state. Inputs and outputs have a first axis of steps."""
         return self._run_steps(split_steps(self._input_types, inputs, steps), repeats)
 
     def _run_steps(self, feeds: Sequence[Mapping[str, Array]], repeats: int) -> Result:
@@ -242,7 +242,7 @@ class Program:
         return plan
 
     def profile(self, inputs: Given | None = None) -> Profiled:
-        """What each layer takes: of one run on the virtual SoC, which is watched, or of the fastest of some here."""
+        """The time of each layer: of one watched run on the virtual SoC, or of the fastest of several runs here."""
         from tilewright.profiling.profilers import profile
 
         feeds = self.random_inputs() if inputs is None else self._feeds(inputs)
@@ -250,13 +250,13 @@ class Program:
 
     @property
     def memory_maps(self) -> tuple[MemoryMap, ...]:
-        """What lies where in the memories of the virtual SoC, or in the arena of a computer."""
+        """The contents of the virtual SoC's memories, or of a computer's arena, over time."""
         from tilewright.profiling.profilers import maps
 
         return maps(self.compiled.schedule, self.compiled.allocation)
 
     def reference(self, inputs: Given) -> dict[str, Array]:
-        """What the model means: its outputs computed with numpy, quantised layers in integers."""
+        """The reference outputs, computed with numpy; quantised layers are computed in integers."""
         meaning = self._meaning
         return meaning.outputs_by_name(evaluate(meaning, self._feeds(inputs)))
 
@@ -264,10 +264,10 @@ class Program:
         self, inputs: Given | None = None, expected: Given | None = None, *, tolerance: float = DEFAULT_TOLERANCE,
         repeats: int = 1, per_layer: bool = False, progress: Progress = silent, steps: int | None = None,
     ) -> Check:  # fmt: skip
-        """Run on inputs (random ones without) and compare with what is expected (the reference's outputs without).
+        """Run, and compare the outputs with `expected`; by default random inputs, and the reference's outputs.
 
-        With `steps`, or with an axis in front of all inputs, calls are made in order and what the network keeps lives
-        from one to the next.
+        With `steps`, or with a first axis of steps on all inputs, the calls are consecutive and states live from one to
+        the next.
         """
         if not 0 <= tolerance < math.inf:
             raise CompileError(f"tolerance {tolerance}", "is not a number of at least 0", "for example 1e-4")
@@ -346,7 +346,7 @@ class Program:
         return match(self.graph.output_names, arrays_of(given, "expected output"), "expected outputs")
 
     def random_inputs(self, seed: int = 0, **sizes: int) -> dict[str, Array]:
-        """Reproducible inputs that suit the model's types; with these sizes of its dimensions, or the most."""
+        """Reproducible random inputs of the model's types; `sizes` of open dimensions are the largest by default."""
         most = {name: high for name, (_, high) in self.dimensions.items()}
         return made_up_inputs(at_sizes(self.graph, {**most, **sizes}) if most else self.graph, seed)
 
@@ -380,25 +380,33 @@ def compile_model(
     quantise_options: Options | None = None, check_export: bool = True, max_trips: int | None = None,
     random_seed: int | None = None, **options: Unpack[Asked],
 ) -> Program:  # fmt: skip
-    """Compile a model to C: an ONNX or TensorFlow Lite file (or its bytes, or loaded), or what a framework has.
+    """Compile a model to C.
 
-    `target` is the name of a target (`generic` by default), `board` that of a board, which says for which core, or a
-    .toml file that describes one.
+    `model` is an ONNX or TensorFlow Lite file, its bytes, a loaded ONNX model, or a model of PyTorch, Keras, TensorFlow
+    or JAX.
 
-    `example_inputs` fix the shapes and types of a PyTorch module, a Keras model or a JAX function, and choose the
-    width of integer inputs that an ONNX model declares as floats. `dims` binds symbolic dimensions to sizes, or to
-    ranges (`{"batch": (1, 8)}`), of which the arrays of each call say a size. `dtypes` gives the element types of
-    such inputs, `name` prefixes the public symbols, `cc` is the compiler that `run` uses, `settings` is what is
-    asked of the target. `shapes` are whole shapes of inputs, `bind` fixes inputs to a value, `states` names inputs
-    that each call takes from an output of the call before, and that output. `tflite_rounding` names the runtime
-    whose bits a quantised TensorFlow Lite model is to give: micro (the default), reference, optimised, single or
-    float. `quantise` are samples of the inputs (arrays with an axis of samples in front, or an .npz file of them)
-    with which a float network becomes one of integers; `program.quantisation` says what that costs. A framework's
-    model is held to what the framework computes of the example inputs, unless `check_export` is False. `max_trips`
-    bounds loops whose number of iterations data decides. With a `random_seed`, random numbers of the model are
-    drawn once, now; without one a model that needs any is refused. `options` are what may be asked of the target,
-    called as in `Settings` or on the command line: `cores`, `numerics`, `accelerators` (folders,
-    docs/accelerators.md), `kernels` (folders, docs/own_kernels.md), `cpu`, `threads`, `pin` and all others.
+    - `example_inputs`: shapes and types of the inputs of a PyTorch module, a Keras model or a JAX function. For ONNX
+      models they choose the width of integer inputs that the file declares as floats.
+    - `target`: the name of a target; `generic` by default.
+    - `board`: the name of a board, or a .toml file that describes one. It implies the target.
+    - `dims`: sizes of symbolic dimensions, or ranges (`{"batch": (1, 8)}`) within which each call chooses a size.
+    - `dtypes`: element types of integer inputs that the file declares as floats.
+    - `shapes`, `bind`: whole shapes of inputs; inputs that become constants, with their values.
+    - `states`: inputs that each call takes from an output of the call before, as `{input: output}`.
+    - `name`: the prefix of public symbols in C.
+    - `cc`: the C compiler that `run` uses.
+    - `settings`, `options`: what to ask of the target, as a `Settings`, or as keywords named like its fields or like
+      command-line options: `cores`, `numerics`, `accelerators` (folders, docs/accelerators.md), `kernels` (folders,
+      docs/own_kernels.md), `cpu`, `threads`, `pin` and all others.
+    - `tflite_rounding`: the runtime to agree with bit by bit for a quantised TensorFlow Lite model: micro (the
+      default), reference, optimised, single or float.
+    - `quantise`, `quantise_options`: samples of the inputs (arrays with a first axis of samples, or an .npz file), by
+      which a float network is quantised to integers. `program.quantisation` reports the error.
+    - `check_export`: whether to compare a framework's model with what the framework computes on the example inputs.
+    - `max_trips`: the most iterations of loops whose count depends on data.
+    - `random_seed`: draws a model's random numbers once, at compile time. Without it, a model that needs any is
+      refused.
+    - `progress`: a function that is called with what is being done.
     """
     settings, target = with_options(settings, options), targets.named_or_board(target, str(board))
     start = time.perf_counter()

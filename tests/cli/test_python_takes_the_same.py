@@ -35,6 +35,13 @@ def test_every_option_of_a_command_is_a_keyword(command: typing.Any) -> None:
 
 
 @pytest.mark.fast
+def test_every_option_of_analyze_is_a_keyword_of_it() -> None:
+    words = set(inspect.signature(grouped(analyze)).parameters) - OF_COMMANDS
+    keywords = {*inspect.signature(tw.analyze).parameters, *Asked.__annotations__}
+    assert {PLURALS.get(word, word) for word in words} <= keywords
+
+
+@pytest.mark.fast
 def test_type_checkers_know_all_options() -> None:
     known = {name for field, one in OPTIONS.items() if one.flag for name in (field, one.name)}
     assert set(Asked.__annotations__) == known

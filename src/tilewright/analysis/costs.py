@@ -174,13 +174,17 @@ def analyze(
     shapes: Mapping[str, Sequence[int]] | None = None,
     bind: Mapping[str, Any] | None = None,
     states: Mapping[str, str] | None = None,
+    check_export: bool = True,
+    max_trips: int | None = None,
+    random_seed: int | None = None,
     **options: Unpack[Asked],
 ) -> Analysis:
-    """What a model costs on a target, or a `CompileError` that names everything that stands in the way. Arguments are
-    those of `compile`."""
+    """Predict what a model costs on a target. A `CompileError` names everything that is not supported. The arguments
+    are those of `compile`."""
     settings, target = with_options(settings, options), targets.named_or_board(target, str(board))
     said: dict[str, Any] = {"dims": dims or {}, "dtypes": dtypes or {}, "tflite_rounding": tflite_rounding}
-    said |= {"shapes": shapes or {}, "bind": bind or {}, "states": states or {}}
+    said |= {"shapes": shapes or {}, "bind": bind or {}, "states": states or {}, "check_export": check_export}
+    said |= {"max_trips": max_trips, "random_seed": random_seed}
     graph = pipeline.import_model(model, example_inputs, target, **said)
     return analysis_of(pipeline.stage(graph, target, "schedule", settings=settings))
 

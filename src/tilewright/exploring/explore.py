@@ -30,10 +30,12 @@ def explore(
 ) -> Results:  # fmt: skip
     """Compute every point of a study that its folder does not have yet.
 
-    `study` is a TOML file or the same as a mapping (docs/explore.md), `folder` where rows and tables are kept
-    (NAME_study by default). `jobs` points are computed at a time, each in a process of its own, as many as there are
-    cores by default; with `scheduler` the workers of a Dask scheduler compute them. A point is given up after
-    `seconds`. With `fresh` nothing that is there already counts.
+    - `study`: a TOML file, or the same as a mapping (docs/explore.md).
+    - `folder`: where rows and tables are kept; NAME_study by default.
+    - `jobs`: the number of points computed at a time, each in its own process; by default the number of cores.
+    - `scheduler`: the address of a Dask scheduler whose workers compute the points instead.
+    - `seconds`: the time limit of a point.
+    - `fresh`: compute all points again, also those that the folder already has.
     """
     asked = read_study(study)
     limit, start = seconds or asked.seconds, time.perf_counter()

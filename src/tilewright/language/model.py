@@ -44,7 +44,7 @@ NAMELESS = ("model", "onnx")
 
 @dataclass
 class LanguageModel:
-    """A trained decoder and its tokenizer; once it is compiled it gives texts, and its C."""
+    """A trained decoder and its tokenizer. Once compiled, it generates texts and has C."""
 
     decoder: Decoder
     tokenizer: Tokenizer
@@ -67,10 +67,10 @@ class LanguageModel:
 
     @classmethod
     def load(cls, model: str | Path, tokenizer: str | Path | None = None) -> LanguageModel:
-        """A folder in Hugging Face's format, a GGUF or llama2.c file, or ONNX graphs with `past_key_values`.
+        """Read a folder in Hugging Face's format, a GGUF or llama2.c file, or ONNX graphs with `past_key_values`.
 
-        The tokenizer is in it or lies beside it if it is not named. Of a model that was read before, weights are read
-        again only if it has to be compiled.
+        Without `tokenizer`, the tokenizer is taken from the model, or from a file beside it. If the model was read
+        before, its weights are read again only for compiling.
         """
         path = path_of(model, "model")
         words = None if tokenizer is None else path_of(tokenizer, "tokenizer")
@@ -87,14 +87,16 @@ class LanguageModel:
         name: str = "", cc: str | None = None, progress: Progress | None = None, greedy: bool = False,
         activations: str | None = None, cache: str | None = None,
     ) -> LanguageModel:  # fmt: skip
-        """For a target: at most `block` tokens of a prompt at once (16, or 512 where lengths are arguments), and one
-        after another.
+        """Compile for a target: for single tokens, and for blocks of a prompt.
 
-        With `quantise`, a text or its file (True: calibration.txt beside the model), the program has integers only;
-        `Quantising` has more to say about that. A `greedy` program only ever takes the most likely token: it keeps no
-        scores of the vocabulary, and needs no sampler. Weights in blocks (GGUF) are multiplied with `activations` that
-        are rounded to bytes, block by block (q8), or with floats (f32, as a GPU always does). Keys and values are
-        kept in a `cache` of f16 or f32: on `cpu` of f16 if weights are shorter than f32.
+        - `context`: the most tokens of a text.
+        - `block`: tokens of a prompt that are read at once; 16, or 512 where lengths are arguments.
+        - `quantise`: a calibration text or its file (True: calibration.txt beside the model), or a `Quantising` with
+          more options: the program then computes in integers only.
+        - `greedy`: a program that always takes the most likely token. It has no sampler, and stores no scores.
+        - `activations`: how activations meet weights in blocks (GGUF): rounded to bytes, block by block (q8), or as
+          floats (f32, as on a GPU always).
+        - `cache`: the type of keys and values, f16 or f32; on `cpu` f16 if weights are shorter than f32.
         """
         asked = {given: value for given, value in locals().items() if given not in ("self", "progress")}
         key = self._key(asked)
@@ -131,11 +133,11 @@ class LanguageModel:
 
     @property
     def usual_context(self) -> int:
-        """Where nobody says how many tokens are to be remembered."""
+        """The context length by default, in tokens."""
         return usual_context(self.decoder.facts)
 
     def checked_prompt(self, prompt: str | bytes, context: int | None = None) -> bytes:
-        """As UTF-8, if it fits a context."""
+        """The prompt as UTF-8. One that does not fit the context is refused."""
         context = self.usual_context if context is None else whole(context, "context")
         check_sizes(self.decoder.facts, context, 1)
         return prompt_bytes(prompt, self.tokenizer, self.decoder.facts, context)
@@ -153,7 +155,7 @@ class LanguageModel:
 
     @property
     def summary(self) -> Summary:
-        """What is said of the compiled model."""
+        """Name, sizes and target of the compiled model."""
         self._asked()
         return self._session.summary if self._session else self._kept_summary or self._summary_now()
 
@@ -185,7 +187,7 @@ class LanguageModel:
             return None
 
     def session(self) -> LibraryTokens:
-        """A new context, which tokens are read into one by one or many at once; any number may be used at a time."""
+        """A new context that reads tokens one by one or many at once. Contexts are independent of each other."""
         made = self.build()
         if isinstance(made, HostSession):
             return made.tokens()
@@ -211,10 +213,11 @@ class LanguageModel:
         repetition_penalty: float = 1.0, seed: int = 0, stop: bool = True, min_p: float = 0.0,
         stops: str | Sequence[str] = (), json_schema: object = None,
     ) -> Iterator[str]:  # fmt: skip
-        """Pieces of the text that follows a prompt, as they come; then `last` has it all, and what it took.
+        """Generate the text that follows a prompt, piece by piece; then `last` has the whole text and its figures.
 
-        With `stop` a text ends where the model says so; it always does where the context is full, and before the
-        first of the texts in `stops`. With `json_schema`, an object as json.loads gives it, it is JSON of that schema.
+        With `stop`, the text ends at the model's end-of-text token. It always ends when the context is full, and before
+        the first of the texts in `stops`. With `json_schema`, an object as json.loads gives it, the text is JSON of
+        that schema.
         """
         model, words = self.summary, stop_words(stops)
         sampling = Sampling(temperature, top_k, top_p, repetition_penalty, seed, min_p)
@@ -228,9 +231,9 @@ class LanguageModel:
         return self._pieces(request, words, None if json_schema is None else self._written(request, json_schema))
 
     def talker(self, template: str | Path | None = None, chunk: int = 0) -> Talker:
-        """A new context to talk to, with the model's chat template or one in a file of one's own.
+        """A new conversation, with the model's chat template or one from a file.
 
-        `chunk` is for those who need the same answer whatever was said before: see `Memory`.
+        `chunk` makes answers independent of what was read before: see `Memory`.
         """
         from tilewright.language.conversation.memory import Memory
         from tilewright.language.conversation.talker import Talker
@@ -261,10 +264,10 @@ class LanguageModel:
         top_k: int = 0, top_p: float = 1.0, min_p: float = 0.0, repetition_penalty: float = 1.0, seed: int = 0,
         stops: str | Sequence[str] = (), json_schema: object = None, template: str | Path | None = None,
     ) -> Reply:  # fmt: skip
-        """The next message of a conversation: iterate for its pieces as they come, or ask for its `text`.
+        """The next message of a conversation: iterate over its pieces as they come, or read its `text`.
 
-        With `json_schema`, an object as json.loads gives it, the answer is JSON of that schema. What the conversation
-        has in common with the one before is not read again.
+        With `json_schema`, an object as json.loads gives it, the answer is JSON of that schema. The beginning that a
+        conversation shares with the previous one is not read again.
         """
         from tilewright.language.conversation.speaking import Asked
 
@@ -296,7 +299,7 @@ class LanguageModel:
         )  # fmt: skip
 
     def spent(self) -> tuple[Share, ...]:
-        """Where the time of a token goes on a virtual SoC, by operator: of one in the middle of the last text."""
+        """Shares of a token's time on a virtual SoC, by operator, for a token in the middle of the last text."""
         last = self.last
         if last is None or not self.build().counts_cycles:
             return ()

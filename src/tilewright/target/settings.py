@@ -100,7 +100,7 @@ UNWEIGHED = Machines(
 
 @dataclass(frozen=True)
 class Settings:
-    """What is asked of a target; what is not asked for is as the target has it."""
+    """What to ask of a target. Fields that are left at their defaults follow the target."""
 
     cores: int | None = option(
         None, "--cores", "Number of the cluster's cores to use; all by default.", TILED, least=1
@@ -244,7 +244,7 @@ def with_options(settings: Settings, given: Mapping[str, Any]) -> Settings:
     changed: dict[str, Any] = {}
     for name, value in given.items():
         if name not in fields_of:
-            near = get_close_matches(name, fields_of)
+            near = get_close_matches(name, [*fields_of, "board", "target", "dims", "shapes", "name"])
             raise TypeError(f"'{name}' is no option of compile()" + (f": did you mean '{near[0]}'?" if near else ""))
         if value is not None:
             changed[fields_of[name]] = _value(OPTIONS[fields_of[name]], name, value, getattr(settings, fields_of[name]))

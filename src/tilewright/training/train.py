@@ -144,7 +144,10 @@ def train(
     dropout: Mapping[str, float] | bool = True, seed: int = 0, output: str = "", name: str = "", ram: str = "",
     settings: Settings = DEFAULT, **said: Any,
 ) -> NetworkTraining:  # fmt: skip
-    """A program that trains a model where it will run. `dropout` is that of the model, none, or shares by tensor."""
+    """A program that trains a model on the target (docs/training.md).
+
+    `dropout` keeps the model's own (True), turns it off (False), or gives a rate for each tensor by name.
+    """
     found = read(model, example_inputs, batch, said)
     drops = dropout if isinstance(dropout, Mapping) else found.dropped if dropout else {}
     recipe = Recipe(

@@ -21,8 +21,8 @@ from tilewright.run.result import Check
 def write_report(what: Program | Results | str | Path, path: str | Path, inputs: Given | None = None) -> None:
     """Write a self-contained HTML page.
 
-    `what` is a compiled program, which is run on its virtual SoC and watched (with `inputs`, or random ones); the
-    results of `explore`, or the folder that these are in; or a file of what `tilewright profile --json` printed.
+    `what` is a compiled program, which runs on its virtual SoC (with `inputs`, or random ones) and is watched; the
+    results of `explore`, or their folder; or a file with the output of `tilewright profile --json`.
     """
     plotly_script()  # before anything is computed: it may be missing
     write_page(_page(what, inputs), Path(path))
