@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.command import Command
 from tests.support.models import small
+from tests.support.tflite_models import O, T, write
 from tilewright.cli.parser import parser_for
 from tilewright.sim import simulator
 
@@ -178,3 +179,22 @@ def test_numbers_may_have_units(option: str, text: str, value: float) -> None:
 def test_a_clock_that_is_none(command: Command) -> None:
     what = command("analyze", "net.onnx", "--clock", "fast", "--json").json["error"]["what"]
     assert what == "Invalid value for '--clock': 'fast' is not a number of MHz, for example 80."
+
+
+def test_a_text_is_no_report(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("")
+    error = command("report", tmp_path / "notes.txt", "--json").json["error"]
+    assert error["what"] == "is no model, study or saved profile"
+
+
+def test_fused_names_are_short_in_errors_of_memory(command: Command, tmp_path: Path) -> None:
+    fused = [f"model/block{i}/Conv2D;model/block{i}/batch_norm/FusedBatchNormV3;model/block{i}/Logistic" for i in "ab"]
+    names = ["in", *fused, "out"]
+    tensors = [T("int8", (1, 40000), 1 / 256, -128, name=name) for name in names]
+    operators = [O("LOGISTIC", [0], [1]), O("LOGISTIC", [1], [2]), O("MAXIMUM", [1, 2], [3])]
+    file = write(tensors, operators, [0], [3])
+    (tmp_path / "net.tflite").write_bytes(file)
+    words = ("--target", "cortex-m4", "--memory", "ram=1k", "--json")
+    what = command("analyze", tmp_path / "net.tflite", *words).json["error"]["what"]
+    assert "arena's peak is at node" in what
+    assert ";" not in what.split("peak")[1]

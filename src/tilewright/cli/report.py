@@ -11,6 +11,7 @@ from tilewright.cli.binding import Binding
 from tilewright.cli.options import Cc, InputFile, Json, Name, Planning, complete_target
 from tilewright.cli.process import AGREES, print_json, progress_display, show, uninterrupted
 from tilewright.errors import CompileError, printable
+from tilewright.frontends.model_files import is_model
 
 What = Annotated[
     Path,
@@ -80,6 +81,8 @@ def _no_target(what: Path) -> CompileError:
     if what.is_dir():
         hint = "give the folder of `tilewright explore`, or a model and its --target"
         return CompileError(str(what), f"is no study: there is no {STUDY} in it", hint)
+    if not is_model(what):
+        return CompileError(str(what), "is no model, study or saved profile", "give a model with --target, or a folder")
     return CompileError(str(what), "is a model, and --target is missing", "`tilewright targets` lists them")
 
 

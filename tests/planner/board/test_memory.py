@@ -83,7 +83,7 @@ def test_what_does_not_fit_says_where_and_what_helps(tmp_path: Path) -> None:
         planned(board(tmp_path, 4, 12))
     assert caught.value.where == "SRAM of 12288 bytes"
     tried = "are missing, and they do not fit with FAST either; --optimise ram needs as much"
-    assert f"{tried}\n  the arena's peak is at layer " in caught.value.what
+    assert f"{tried}\n  the arena's peak is at node " in caught.value.what
     assert "--board " in caught.value.hint
 
 

@@ -55,7 +55,7 @@ def test_only_where_the_ram_is_too_small() -> None:
     assert calls[0] < calls[1]
     with pytest.raises(CompileError) as caught:
         pipeline.stage(graph, "cortex-m4", "schedule", settings=tight)
-    assert "needs as much\n  the arena's peak is at layer " in caught.value.what
+    assert "needs as much\n  the arena's peak is at node " in caught.value.what
 
 
 def block() -> Graph:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tilewright.errors import CompileError, present
+from tilewright.ir.short_names import short_names
 from tilewright.memory.allocator import fullest_step, largest_alive, shown
 from tilewright.planner.arena.allocation import Allocation
 from tilewright.planner.arena.board_regions import beside_arena
@@ -17,7 +18,6 @@ from tilewright.target.settings import Settings
 THE_ARENA = "the arena"
 NAMED = 3
 """How many tensors of the peak an error names."""
-LONGEST_NAME = 40
 
 
 @dataclass(frozen=True)
@@ -89,17 +89,13 @@ def _elsewhere(schedule: Schedule) -> str:
 
 
 def _peak(allocation: Allocation) -> str:
-    """The layer that the arena is as large as it is for."""
+    """The node at which most bytes are alive."""
     problem, graph = allocation.problem, allocation.mapped.graph
     step = fullest_step(problem)
     number, found = min(step, len(graph.nodes) - 1), largest_alive(problem, step)
     node = graph.nodes[number]
-    named = ", ".join(f"{buffer.bytes} of {_short(shown(buffer.name))}" for buffer in found[:NAMED])
+    names = short_names([*map(str, graph.types), *(shown(buffer.name) for buffer in found)])
+    named = ", ".join(f"{buffer.bytes} of {names[shown(buffer.name)]}" for buffer in found[:NAMED])
     more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-    layer = f"layer {number} of {len(graph.nodes)}, {node.op.kind} {_short(node.name or node.key)}"
+    layer = f"node {number} of {len(graph.nodes)}, {node.op.kind} {graph.short_name(node)}"
     return f"\n  the arena's peak is at {layer}: {sum(one.bytes for one in found)} bytes, {named}{more}"
-
-
-def _short(name: str) -> str:
-    """Names of fused layers list all that they are made of: the end says which one it is."""
-    return name if len(name) <= LONGEST_NAME else f"...{name[-LONGEST_NAME:]}"
