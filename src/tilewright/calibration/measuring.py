@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from tilewright.calibration import (
     rows,
     tflite,
 )
+from tilewright.calibration.cache_prices import cache_prices
 from tilewright.calibration.forms import in_forms
 from tilewright.calibration.overheads import Overheads, overheads
 from tilewright.calibration.values import Sample
@@ -29,10 +30,12 @@ from tilewright.ir.types import Array, type_of
 from tilewright.run.bench_memory import check_simulated
 from tilewright.run.kernel_bench import Case, has_room, measure
 from tilewright.run.kernel_timing import nanoseconds
+from tilewright.target.caches import caches_of
 from tilewright.target.cost_model import features, kernel_key, predict, work
 from tilewright.target.costs import Coefficients
 from tilewright.target.fitting import fit
 from tilewright.target.mapping import map_nodes
+from tilewright.target.processors import NATIVE
 from tilewright.target.runner import NANOSECONDS
 from tilewright.target.settings import has_option
 from tilewright.target.target import Target
@@ -155,6 +158,8 @@ class Calibration:
     overheads: Overheads
     l1_code_overheads: Overheads
     """The same with code in L1, where the target may have it there."""
+    caches: Mapping[int, float] = field(default_factory=dict)
+    """Of a computer: nanoseconds for a byte from behind each level."""
 
     @property
     def median_error(self) -> float:
@@ -167,6 +172,7 @@ class Calibration:
             "cold": {fit.key: fit.cold for fit in self.kernels if "." not in fit.key},
             **self.overheads.as_dict(),
             "l1_code_overheads": self.l1_code_overheads.as_dict(),
+            **({"caches": {str(level): price for level, price in self.caches.items()}} if self.caches else {}),
         }
 
 
@@ -207,7 +213,15 @@ def _calibration_here(target: Target, progress: Callable[[str], None]) -> Calibr
     progress("choosing kernels for the samples")
     more = [*computer.large(), *in_forms(target, computer.large())]
     found = computer.some_of(cases(target, [*samples(target), *more]))
-    return Calibration(tuple(fits(timings_here(target, found, progress))), OF_A_BOARD, OF_A_BOARD)
+    kernels = tuple(fits(timings_here(target, found, progress)))
+    progress("measuring caches")
+    prices = cache_prices(caches_of(NATIVE), lambda sample: nanoseconds([best_case(target, sample)], target)[0])
+    return Calibration(kernels, OF_A_BOARD, OF_A_BOARD, prices)
+
+
+def best_case(target: Target, sample: Sample) -> Case:
+    """With the kernel that networks use: constants in the order that it wants, where it wants one."""
+    return cases(target, [*in_forms(target, [sample]), sample])[0]
 
 
 def timings_here(target: Target, found: Sequence[Case], progress: Callable[[str], None]) -> Iterator[Timing]:

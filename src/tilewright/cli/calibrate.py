@@ -16,8 +16,11 @@ TargetName = Annotated[
 ]
 CostsFile = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="FILE", help="The costs file to write; the target's own by default."),
-]
+    typer.Option(
+        "-o", "--output", metavar="FILE",
+        help="The costs file to write; the target's own by default, for cpu one in the cache folder, used from then on.",
+    ),
+]  # fmt: skip
 AcceleratorFolder = Annotated[
     str,
     typer.Option(
@@ -54,6 +57,8 @@ def calibrate(
     with progress_display() as progress:
         result = calibration(found, progress)
         with uninterrupted():
+            if output is None:
+                path.parent.mkdir(parents=True, exist_ok=True)
             _write(path, as_text(result.as_dict()))
     if as_json:
         print_json("calibrate", {"status": "ok", "target": found.name, "output": str(path), **result.as_dict()})

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.errors import CompileError
+from tilewright.target.kept_costs import kept
 from tilewright.toolchain.compiler import _processor, cache_folder, find_compiler
 from tilewright.version import VERSION
 
@@ -85,11 +86,11 @@ def code() -> str:
 
 
 def machine(cc: str | None) -> str:
-    """What a library depends on besides its source."""
+    """What a library depends on besides its source, and what it is planned by."""
     command = find_compiler(cc).command
     program = shutil.which(command[0])
     found = os.stat(program) if program else None
-    return " ".join([*command, f"{found.st_size} {found.st_mtime_ns}" if found else "", _processor()])
+    return " ".join([*command, f"{found.st_size} {found.st_mtime_ns}" if found else "", _processor(), str(kept())])
 
 
 def key_of(parts: Iterable[str]) -> str:

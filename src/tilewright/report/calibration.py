@@ -23,6 +23,9 @@ def print_calibration(target: Console, name: str, found: Calibration, path: Path
         table.add_row(fit.key, *cells)
     print_titled(target, f"costs of kernels on {name}", table)
     median = f"{len(found.kernels)} fits, median error {found.median_error:.1%}; written to "
+    if found.caches:
+        prices = (f"{price:.3f} ns behind level {level}" for level, price in found.caches.items())
+        target.print(f" a byte of a layer with windows waits {', '.join(prices)}")
     overheads = found.overheads
     if overheads.layer:
         target.print(f" overhead: {overheads.layer:.0f} {unit} per layer, {overheads.tile:.0f} per tile")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -32,6 +34,10 @@ class Caches:
     def private(self) -> Cache:
         """The last one before the caches that processors share: what layers fused depth-first stay in."""
         return next((one for one in self.levels if one.level == 2), self.levels[-1])
+
+    def with_prices(self, beyond: Mapping[int, float]) -> Caches:
+        """With those that were measured, by the level."""
+        return Caches(tuple(replace(one, beyond=beyond.get(one.level, one.beyond)) for one in self.levels))
 
     def price(self, reach: int) -> float:
         """Nanoseconds for each byte that is needed again after so many others, beyond those of a byte in `private`."""
@@ -68,7 +74,7 @@ BY_PROCESSOR = {
 }
 """Sizes as they are common, of levels of x86-64 those of small machines that have them. The price behind the level-2
 cache was measured on a Neoverse-N1, on depthwise layers of MobileNets whole and in strips; all others are guesses from
-bandwidths of memories that such machines have."""
+bandwidths of memories that such machines have. `tilewright calibrate cpu` measures those of this machine."""
 
 
 def caches_of(name: str) -> Caches:

@@ -59,6 +59,12 @@ class Costs:
             tile=slower * self.tile, own_layer=slower * self.own_layer, slower=slower,
         )  # fmt: skip
 
+    def with_kernels(self, measured: Mapping[str, Coefficients]) -> Costs:
+        """With other costs of these, and those of all others as they are."""
+        stems = {key.partition(".")[0] for key in measured}
+        others = {key: known for key, known in self.kernels.items() if key.partition(".")[0] not in stems}
+        return replace(self, kernels={**others, **measured})
+
     @staticmethod
     def read(path: Path) -> Costs:
         """As `tilewright calibrate` has written them."""

@@ -124,6 +124,8 @@ class Target:
     """Compiler flags beyond the language standard."""
     libraries: tuple[str, ...] = ()
     costs: Costs = field(default_factory=Costs)
+    kept_costs: Callable[[], Path] | None = None
+    """Where those of this machine are kept, of a target that is measured on the user's own."""
     stacks: Mapping[str, int] = field(default_factory=dict)
     """Bytes of stack that a call needs, by the kernel's stem."""
     passes: tuple[Pass, ...] = ()
@@ -159,7 +161,9 @@ class Target:
 
     @property
     def costs_file(self) -> Path:
-        """Where its measured costs are: members of a family have a file each."""
+        """Where its measured costs are: members of a family have a file each; a computer's are not this package's."""
+        if self.kept_costs is not None:
+            return self.kept_costs()
         family = self.folder / COSTS_OF_A_FAMILY
         return family / f"{self.name}.json" if family.is_dir() else self.folder / "costs.json"
 

@@ -15,6 +15,7 @@ from tilewright.passes.widen_weights import WIDEN_WEIGHTS
 from tilewright.target.agents import Agents
 from tilewright.target.caches import caches_of
 from tilewright.target.costs import Costs
+from tilewright.target.kept_costs import kept, kept_file
 from tilewright.target.memory import Memory
 from tilewright.target.processors import NATIVE, Vectors, vectors_of
 from tilewright.target.runner import HostProcess
@@ -27,6 +28,7 @@ FUSED = "-ffp-contract=fast"
 """A product and a sum are one instruction, rounded once; some compilers do that only if they are told."""
 CACHE_LINE = 64
 COSTS = Path(__file__).parent / "costs.json"
+"""Of a Neoverse-N1."""
 
 
 def forms(vectors: Vectors, graph: Graph, node: Node) -> Sequence[Offer]:
@@ -39,7 +41,7 @@ def forms(vectors: Vectors, graph: Graph, node: Node) -> Sequence[Offer]:
 
 
 def for_processor(name: str) -> Target:
-    vectors = vectors_of(name)
+    vectors, measured = vectors_of(name), kept() if name == NATIVE else {}
     own = (
         *block_products.kernels(vectors),
         *cached_attention.KERNELS,
@@ -68,8 +70,9 @@ def for_processor(name: str) -> Target:
         has_short_caches=True,
         runner=HostProcess(name),
         for_processor=for_processor,
-        memories=(Memory("arena", None, CACHE_LINE, caches=caches_of(name)),),
-        costs=Costs.read(COSTS) if COSTS.is_file() else Costs(),
+        memories=(Memory("arena", None, CACHE_LINE, caches=caches_of(name).with_prices(measured.get("caches", {}))),),
+        costs=Costs.read(COSTS).with_kernels(measured.get("kernels", {})),
+        kept_costs=kept_file,
     )
 
 
