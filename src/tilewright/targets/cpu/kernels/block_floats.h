@@ -16,7 +16,11 @@
 #define TW_AHEAD 4096 /* bytes before weights are needed that they are asked for, where few rows read them */
 #define TW_TILE_AHEAD 1024 /* the same where many do */
 #define TW_PANELS_SIDE_BY_SIDE 4
+#if TW_VECTOR_BYTES == 64
+#define TW_FLOAT_ROWS 12 /* two panels fill the registers */
+#else
 #define TW_FLOAT_ROWS 6
+#endif
 #if TW_VECTOR_BYTES == 16
 #define TW_FLOAT_PANELS 1
 #else
@@ -83,6 +87,9 @@ static void tw_rows_of_tile(int32_t rows, int64_t apart, const tw_block_product_
                             const float *x, const float *bias, int32_t columns, float *y) {
   switch (rows) {
     case TW_FLOAT_ROWS: tw_tile(TW_FLOAT_ROWS, apart, p, w, x, bias, columns, y); return;
+#if TW_FLOAT_ROWS > 6
+    case 6: tw_tile(6, apart, p, w, x, bias, columns, y); return;
+#endif
     case 2: tw_tile(2, apart, p, w, x, bias, columns, y); return;
     default: tw_tile(1, apart, p, w, x, bias, columns, y); return;
   }
@@ -90,7 +97,7 @@ static void tw_rows_of_tile(int32_t rows, int64_t apart, const tw_block_product_
 
 /* Rows that are side by side, of those that are left. */
 static inline int32_t tw_rows_together(int32_t left) {
-  return left >= TW_FLOAT_ROWS ? TW_FLOAT_ROWS : left >= 2 ? 2 : 1;
+  return left >= TW_FLOAT_ROWS ? TW_FLOAT_ROWS : left >= 6 ? 6 : left >= 2 ? 2 : 1;
 }
 
 static void tw_put_together(const float *x, int32_t inner, int32_t rows, float *to) {
