@@ -52,7 +52,9 @@ def test_a_file_may_be_asked_for(command: Command, tmp_path: Path, monkeypatch: 
     assert kept() == {}
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"kernels": {"relu": "many"}}', '{"kernels": {}, "caches": {"L2": 1}}'])
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[1]", '{"kernels": {"relu": "many"}}', '{"kernels": {}, "caches": {"L2": 1}}']
+)
 def test_a_damaged_file_is_told_and_not_used(text: str) -> None:
     kept_file().parent.mkdir()
     kept_file().write_text(text)
