@@ -18,7 +18,7 @@ CostsFile = Annotated[
     Path | None,
     typer.Option(
         "-o", "--output", metavar="FILE",
-        help="The costs file to write; the target's own by default, for cpu one in the cache folder, used from then on.",
+        help="The costs file to write; the target's own by default, for cpu one in the cache folder that is used then.",
     ),
 ]  # fmt: skip
 AcceleratorFolder = Annotated[
