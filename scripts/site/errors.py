@@ -12,23 +12,26 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "tilewright"
-REFUSALS = ("CompileError", "StackOverrun", "Refusal")
+FIELDS = ("where", "what", "hint")
+REFUSALS = {"CompileError": FIELDS, "StackOverrun": FIELDS, "Refusal": ("what", "hint")}
+"""What each takes, in order. A `Refusal` gets its place from whoever knows the node."""
 GAP = "…"
-"""What is only known when the message is made: a name, a number."""
+"""What is only known when the message is made, and has no name in the code."""
+GAPS = re.compile(f"{GAP}|‹[^›]*›")
+"""With what has one."""
+SIMPLE = (ast.Name, ast.Attribute)
 LEAST = 14
 """Letters of a message's fixed text without which an example could be another's."""
 
-HEAD = """\
----
-search:
-  boost: 0.3
----
+FEWEST = 6
+"""Letters of fixed text in a message that says something without its names."""
 
+HEAD = """\
 # Error messages
 
-Every refusal of the compiler, from its source: what is wrong, which part of the compiler says so, and what to do. An
-example is there where a test or a page has one. `…` is a name or a number. A message has the form `where: what`, and on
-the next line `hint: what to do`. Search this page for a few words of your message.
+Every refusal of the compiler, from its source. A message has the form `where: what`, and on the next line
+`hint: what to do`. Here, `‹name›` is what a message fills in, and `…` is a longer text that it fills in. An example
+is there where a test or a page has one. To find a message, type a few of its words into the search field.
 """
 
 
@@ -39,12 +42,16 @@ class Refusal:
     hint: str
     module: str
     """Below the package, with dots."""
-    part: str
-    """What the module is for: the first sentence of its description."""
+
+    @property
+    def key(self) -> str:
+        """Two messages that differ in names alone are one."""
+        return GAPS.sub(GAP, f"{self.where}: {self.what}")
 
     @property
     def title(self) -> str:
-        return re.sub(f"{GAP}( ?{GAP})+", GAP, f"{self.where}: {self.what}".strip(": "))
+        place = f"{self.where}: " if any(letter.isalpha() for letter in GAPS.sub("", self.where)) else ""
+        return re.sub(f"{GAP}( ?{GAP})+", GAP, f"{place}{self.what}")
 
 
 def page() -> str:
@@ -56,10 +63,11 @@ def page() -> str:
 
 
 def _entry(one: Refusal) -> str:
-    lines = [f"### `{one.title}`\n", f"* Cause: {_code(one.what)}", f"* Said by `{one.module}`: {_plain(one.part)}"]
-    lines.append(f"* What to do: {_code(one.hint)}" if one.hint.strip(GAP + " ") else "* What to do: see the hint")
-    example = example_of(one)
-    lines += [f"* Example: `{example}`"] if example else []
+    hint = one.hint.strip(GAP + " ")
+    cause = one.what if one.what != one.title else ""
+    said = {"Cause": cause, "Example": example_of(one), "What to do": one.hint if hint else ""}
+    lines = [f"### `{one.title}`\n", *(f"* {name}: {_code(text)}" for name, text in said.items() if text)]
+    lines.append(f"* Said by `{one.module}`")
     return "\n".join(lines) + "\n\n"
 
 
@@ -71,25 +79,25 @@ def refusals() -> tuple[Refusal, ...]:
         text = path.read_text(encoding="utf-8")
         if any(f"{name}(" in text for name in REFUSALS):
             for one in _refusals_of(path, text):
-                if len(re.sub(rf"[{GAP}\W]", "", one.what)) >= 3:
-                    found.setdefault(one.title, one)
+                if len(re.sub(r"\W", "", GAPS.sub("", one.what))) >= FEWEST:
+                    found.setdefault(one.key, one)
     return tuple(found.values())
 
 
 def _refusals_of(path: Path, text: str) -> Iterator[Refusal]:
     tree = ast.parse(text)
     module = ".".join(path.relative_to(SOURCES).with_suffix("").parts).removesuffix(".__init__")
-    part = (ast.get_docstring(tree) or "").partition("\n\n")[0].replace("\n", " ")
     shared = _assigned(tree.body)
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     for function in functions:
-        known = shared | _assigned(list(ast.walk(function)))
-        for call in ast.walk(function):
+        nodes = list(ast.walk(function))
+        known = shared | _assigned(nodes)
+        for call in nodes:
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in REFUSALS:
-                words = [_text(word, known) for word in call.args] + [GAP] * 3
-                given = {word.arg: _text(word.value, known) for word in call.keywords if word.arg}
-                named = (given.get(name, words[at]) for at, name in enumerate(("where", "what", "hint")))
-                yield Refusal(*(" ".join(word.split()) for word in named), module, part)
+                given = dict(zip(REFUSALS[call.func.id], (_text(word, known) for word in call.args), strict=False))
+                given |= {word.arg: _text(word.value, known) for word in call.keywords if word.arg}
+                named = (given.get(name, "") for name in FIELDS)
+                yield Refusal(*(" ".join(word.split()) for word in named), module)
 
 
 def _assigned(nodes: list[ast.stmt] | list[ast.AST]) -> dict[str, ast.expr]:
@@ -113,38 +121,50 @@ def _text(node: ast.AST, known: Mapping[str, ast.expr], depth: int = 3) -> str:
     if isinstance(node, ast.JoinedStr):
         return "".join(_text(part, known, depth) for part in node.values)
     if isinstance(node, ast.FormattedValue):
-        return _text(node.value, known, depth) if isinstance(node.value, ast.Name) else GAP
+        return _text(node.value, known, depth) if isinstance(node.value, SIMPLE) else GAP
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         return _text(node.left, known, depth) + _text(node.right, known, depth)
     if isinstance(node, ast.Name) and node.id in known and depth > 0:
         return _text(known[node.id], known, depth - 1)
-    return GAP
+    return f"‹{_name(node)}›" if isinstance(node, SIMPLE) and len(_name(node)) > 1 else GAP
+
+
+def _name(node: ast.Name | ast.Attribute) -> str:
+    """Of a value in a message: `shape of weights` is more than `shape`."""
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id not in ("self", "one"):
+        return f"{node.value.id}.{node.attr}".strip("_")
+    return (node.id if isinstance(node, ast.Name) else node.attr).strip("_").replace("_", " ")
 
 
 def example_of(one: Refusal) -> str:
     """A message of a test or a page with the fixed text of this one; empty where none has it."""
-    pieces = [piece for piece in one.what.split(GAP) if piece]
+    pieces = [piece for piece in GAPS.split(one.what) if piece]
     if sum(map(len, pieces)) < LEAST:
         return ""
     longest = max(pieces, key=len).strip()
-    pattern = re.compile(r"[^\"\n]{1,60}?".join(map(re.escape, one.what.split(GAP))) + r"\w*")
-    lines = (line for line in _examples() if longest in line)
-    match = next(filter(None, map(pattern.search, lines)), None)
+    # What is filled in at the end goes on to the end of the text.
+    filled = r"[^\"\n]{1,60}?".join(map(re.escape, GAPS.split(one.what)))
+    pattern = re.compile(filled[:-1] if filled.endswith("{1,60}?") else filled)
+    match = next(filter(None, map(pattern.search, _lines_with(longest))), None)
     said = match[0].strip() if match else ""
-    return "" if said == one.what or GAP in said or "{" in said or "\\" in said or "`" in said else said
+    return "" if said == one.what or GAPS.search(said) or "{" in said or "\\" in said or "`" in said else said
+
+
+def _lines_with(piece: str) -> Iterator[str]:
+    text, at = _examples(), _examples().find(piece)
+    while at >= 0:
+        end = text.find("\n", at)
+        yield text[text.rfind("\n", 0, at) + 1 : end]
+        at = text.find(piece, end)
 
 
 @cache
-def _examples() -> tuple[str, ...]:
-    """Lines of tests and of pages."""
+def _examples() -> str:
+    """What tests and pages say."""
     paths = [*(ROOT / "docs").glob("*.md"), *(ROOT / "tests").rglob("test_*.py")]
-    return tuple(line for path in sorted(paths) for line in path.read_text(encoding="utf-8").splitlines())
+    return "".join(f"{path.read_text(encoding='utf-8')}\n" for path in sorted(paths))
 
 
 def _code(text: str) -> str:
     """Text in which no letter is markup."""
     return f"`{text}`" if text else ""
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"[<*_\[]", lambda sign: f"\\{sign[0]}", text)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).parents[2]
@@ -18,6 +20,10 @@ OUTSIDE = re.compile(r"\[([^\]]*)\]\(\.\./([^)#]*)(#[^)]*)?\)")
 """A link from a page of `docs/` to another folder of the checkout."""
 FENCE = re.compile(r"^```(\w+) (\S+)$", re.M)
 """The beginning of a block that is a file, whose name the site shows above it."""
+NAMED = re.compile(r"\[`?(?:docs/)?(\w+\.md|[a-z]+_\w+)`?\]\((\.\./)?(\w+)\.md(#[^)]*)?\)")
+"""A link that shows its file's name, in the checkout; the site shows the page's title."""
+LONGEST_CONTENTS = 60
+"""Headings below the first level that a page's table of contents has at most."""
 PAGES = {"CONTRIBUTING.md": "reference/contributing.md", "CHANGELOG.md": "reference/changelog.md"}
 """Pages of the checkout's root, and where the site has them."""
 MADE = {
@@ -54,7 +60,33 @@ def from_root(text: str) -> str:
 
 def on_page_markdown(markdown: str, page: Any, **others: Any) -> str:
     markdown = FENCE.sub(r'```\1 title="\2"', markdown)
+    markdown = NAMED.sub(_titled, markdown)
     return markdown if page.file.src_uri.startswith("reference/") else OUTSIDE.sub(_turned, markdown)
+
+
+@event_priority(-100)
+def on_page_context(context: Any, page: Any, **others: Any) -> Any:
+    """After the search, which knows sections from the table of contents: a long one keeps its first level."""
+    first = [section for top in page.toc for section in top.children]
+    if sum(len(section.children) for section in first) > LONGEST_CONTENTS:
+        for section in first:
+            section.children.clear()
+    return context
+
+
+def _titled(link: re.Match[str]) -> str:
+    text, above, name, part = link.groups()
+    if text.removesuffix(".md") != name:
+        return link[0]
+    return f"[{title_of(name)}]({above or ''}{name}.md{part or ''})"
+
+
+@cache
+def title_of(name: str) -> str:
+    """The first heading of a page of `docs/`."""
+    page = ROOT / "docs" / f"{name}.md"
+    found = re.search(r"^# (.+)$", page.read_text(encoding="utf-8"), re.M) if page.is_file() else None
+    return found[1] if found else name
 
 
 def _turned(link: re.Match[str]) -> str:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scripts.site import commands, matrix
 from scripts.site.errors import Refusal, example_of, refusals
 
 from tests.docs.pages import ROOT
+from tests.support.chromium import browser as browser
 from tilewright.cli.parser import COMMANDS
 
 NAV = re.compile(r"[\w/]+\.md$", re.M)
@@ -51,26 +54,89 @@ def test_messages_are_read_from_the_code(tmp_path: Path) -> None:
     unknown = next(one for title, one in found.items() if title == "yosys: is not installed")
     assert unknown.module == "accelerator.area"
     assert "apt-get install yosys" in unknown.hint
-    assert len(found) > 800
-    damaged = Refusal("…", "has no Verilog to synthesise, …", "", "m", "")
+    assert len(found) > 1300
+    damaged = Refusal("…", "has no Verilog to synthesise, …", "", "m")
     assert example_of(damaged) == ""
 
 
-@pytest.mark.in_turns(5)
-def test_it_is_built_strictly_and_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.fast
+def test_names_in_messages_stand_in_place_of_their_values() -> None:
+    shape = next(one for one in refusals() if one.module == "ops.expand" and "to expand to" in one.what)
+    assert (shape.where, shape.what) == ("", "the shape ‹wanted› to expand to is missing or negative")
+    gap = next(one for one in refusals() if one.what == "'‹word›' is not NAME=NUMBER")
+    assert example_of(gap) == "'cycles_per_mac=fast' is not NAME=NUMBER"
+
+
+def test_it_is_built_read_and_searched(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Once for all that is to be seen: building takes as long as many tests."""
     pytest.importorskip("mkdocs")
     pytest.importorskip("material")
-    monkeypatch.setenv("TILEWRIGHT_SITE_REPORTS", "1")
-    place = tmp_path / "site"
+    site = built(tmp_path / "site")
+    it_is_whole(site)
+    links_and_contents_are_for_readers(site)
+    browser = request.getfixturevalue("browser")
+    for width in (1280, 390):
+        it_is_searched_from_its_folder(site, browser, width)
+
+
+def built(place: Path) -> Path:
+    """With one report of the gallery."""
     words = ["build", "--strict", "--quiet", "--site-dir", str(place)]
-    done = subprocess.run([sys.executable, "-m", "mkdocs", *words], cwd=ROOT, capture_output=True, text=True)
+    settings = os.environ | {"TILEWRIGHT_SITE_REPORTS": "1"}
+    command = [sys.executable, "-m", "mkdocs", *words]
+    done = subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    index = json.loads((place / "search" / "search_index.json").read_text())
+    return place
+
+
+def it_is_whole(site: Path) -> None:
+    index = json.loads((site / "search" / "search_index.json").read_text())
     said = "\n".join(f"{one['title']} {one['text']}" for one in index["docs"])
-    for words_searched in ("zero point", "arena", "has no Verilog to synthesise"):
-        assert words_searched in said
-    assert (place / "search" / "search_index.js").is_file(), "search works without a server"
-    assert (place / "reference" / "kws_rv32.html").stat().st_size > 100_000
-    pages = [path for path in place.rglob("*.html") if not path.name.startswith("kws_")]
+    for words in ("zero point", "arena", "has no Verilog to synthesise"):
+        assert words in said
+    assert (site / "search" / "search_index.js").is_file(), "search works without a server"
+    assert (site / "reference" / "kws_rv32.html").stat().st_size > 100_000
+    pages = [path for path in site.rglob("*.html") if not path.name.startswith("kws_")]
     assert len(pages) > 50
     assert [path.name for path in pages if FETCHED.search(path.read_text(encoding="utf-8"))] == []
+
+
+def links_and_contents_are_for_readers(site: Path) -> None:
+    page = (site / "cortex_m.html").read_text(encoding="utf-8")
+    assert re.search(r'<a href="cortex_m_boards.html">[^<]*</a>', page)
+    assert not re.search(r">[\w/]+\.md</a>", page), "a link has its page's title, not the name of its file"
+    errors = (site / "reference" / "errors.html").read_text(encoding="utf-8")
+    assert errors.count('class="md-nav__link"') < 200, "contents of a thousand messages are no help"
+
+
+FOUND = (
+    ("zero point", "glossary.html"), ("arena", "glossary.html"),
+    ("has no Verilog to synthesise", "reference/errors.html"), ("network_data", ".html"),
+)  # fmt: skip
+"""Words, and the page that stands first."""
+WAIT = 120_000
+"""Milliseconds; nothing is timed here."""
+
+
+def it_is_searched_from_its_folder(site: Path, browser: Any, width: int) -> None:
+    """Without a server, at the width of a desk and of a telephone."""
+    view = browser.new_context(viewport={"width": width, "height": 800}, offline=True).new_page()
+    said: list[str] = []
+    view.on("console", lambda message: said.append(message.text))
+    view.on("pageerror", lambda error: said.append(str(error)))
+    for words, first in FOUND:
+        view.goto((site / "index.html").as_uri())
+        if width < 1000:
+            view.locator("label.md-header__button[for=__search]").click()
+        field = view.locator("input.md-search__input")
+        field.fill(words[:-1])
+        # A key starts the search.
+        field.press_sequentially(words[-1], timeout=WAIT)
+        view.wait_for_function(
+            """([words, page]) => document.querySelector("input.md-search__input").value === words &&
+               document.querySelector(".md-search-result__link")?.href.includes(page)""",
+            arg=[words, first],
+            timeout=WAIT,
+        )
+        assert view.evaluate("document.documentElement.scrollWidth") <= width
+    assert said == []
