@@ -203,7 +203,9 @@ def analysis_of(schedule: Schedule) -> Analysis:
     if schedule.target.runner.unit == NANOSECONDS and placed.predicted:
         found = replace(found, predicted_cycles=0, predicted_seconds=placed.predicted * 1e-9)
     found = replace(found, scales=graph.scales, least=placed.least, bodies=dict(_bodies(schedule)))
-    return replace(found, offloaded={model.name: _taken(schedule, model.name) for model in schedule.target.models})
+    engines = {engine.name for engine in schedule.target.engines}
+    declared = [model.name for model in schedule.target.models if model.name in engines]
+    return replace(found, offloaded={name: _taken(schedule, name) for name in declared})
 
 
 def _rows(schedule: Schedule) -> tuple[LayerRow, ...]:

@@ -11,8 +11,10 @@ import plotly.graph_objects
 import pytest
 
 from tests.support.reported import ENDS_SCRIPT, LOADS_IMAGE, page, profiled, study
+from tilewright.profiling.memory_map import CONSTANT, TENSOR, MemoryMap, Occupied
 from tilewright.profiling.spans import KERNEL, LAYER, Doing, spans
 from tilewright.report.page.content import Cell, Chart, Column, Drawing, Page, Table
+from tilewright.report.page.memory_maps import memory_charts
 from tilewright.report.page.pareto import pareto
 from tilewright.report.page.point_table import point_table
 from tilewright.report.page.profile_page import estimate_notes
@@ -114,6 +116,19 @@ def test_memories_show_every_region() -> None:
         for at, (left, right, low, high) in enumerate(boxes):
             for other in boxes[:at]:
                 assert right <= other[0] or other[1] <= left or high <= other[2] or other[3] <= low
+
+
+def test_boxes_of_memories_have_names_that_tell_them_apart() -> None:
+    """As many letters as fit, and not only the end that names of one converter have in common."""
+    layers = [f"net/layer{at}/conv;net/layer{at}/bias/ReadVariableOp/resource_conv_2" for at in range(4)]
+    regions = [Occupied(name, TENSOR, 10 * at, 10, at, at) for at, name in enumerate(layers)]
+    regions.append(Occupied("weights of it", CONSTANT, 90, 10, 0, 3))
+    (chart,) = memory_charts([MemoryMap("L1", 100, 100, ("0 a", "1 b", "2 c", "3 d"), tuple(regions))])
+    boxes, _ = chart.choices[""]["data"]
+    assert boxes["text"] == [f"layer{at}/conv" for at in range(4)]
+    many = [replace(one, last=one.first) for one in regions[:1]]
+    (chart,) = memory_charts([MemoryMap("L1", 100, 100, tuple(map(str, range(100))), tuple(many))])
+    assert len(chart.choices[""]["data"][0]["text"][0]) <= 8
 
 
 def test_words_of_legends_are_explained() -> None:

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from tilewright.report.page.words import in_figure, in_html, in_script, lines_in_figure, shortened
+from tilewright.report.page.words import in_figure, in_html, in_script, lines_in_figure, numbered, sentence, shortened
 
 pytestmark = pytest.mark.fast
 
@@ -28,3 +28,15 @@ def test_figures_have_lines_of_their_own_only() -> None:
 def test_the_end_of_a_name_is_kept() -> None:
     assert shortened("model/block1/conv", 8) == "…k1/conv"
     assert shortened("conv", 8) == "conv"
+
+
+def test_numbers_of_layers_are_kept() -> None:
+    assert numbered("10 model/block1/conv", 11) == "10 …k1/conv"
+    assert numbered("(model/block1)", 8) == "…block1)"
+
+
+def test_notes_are_sentences() -> None:
+    assert sentence("cycles are few; `run` <estimates> those") == (
+        "Cycles are few; <code>run</code> &lt;estimates&gt; those."
+    )
+    assert sentence("l2_private has 3 bytes.") == "l2_private has 3 bytes."

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tilewright.ir.short_names import short_names
 from tilewright.profiling.memory_map import (
     CONSTANT,
     KINDS,
@@ -20,15 +21,16 @@ from tilewright.report.memory_map import COLOURS
 from tilewright.report.numbers import size
 from tilewright.report.page.content import Chart
 from tilewright.report.page.figures import axis, bytes_axis, figure
-from tilewright.report.page.words import in_figure, lines_in_figure, shortened
+from tilewright.report.page.words import in_figure, lines_in_figure, numbered, shortened
 
 HEIGHT = 420
 NAMED = 40
 """Steps that are marked with their names where there are not more of them."""
 
 
-NAMED_IN_BOX, SMALLEST = 22, 9
-"""Letters of a name in its box; the size of letters below which a box has none."""
+ACROSS, NAMED_IN_BOX, FEWEST_IN_BOX, SMALLEST = 130, 40, 8, 9
+"""Letters that a chart is wide, that a name in a box has at most, and at least if it does not fit; the size of letters
+below which a box has none."""
 MEANINGS = {
     TENSOR: "what layers read and write",
     STREAM: "a tile that is moved while another is computed",
@@ -45,12 +47,13 @@ def memory_charts(maps: Sequence[MemoryMap]) -> list[Chart]:
 
 
 def _chart(one: MemoryMap) -> Chart:
-    bars = [_bars(one, kind) for kind in KINDS if any(region.kind == kind for region in one.regions)]
+    names = short_names(map(_called, one.regions))
+    bars = [_bars(one, kind, names) for kind in KINDS if any(region.kind == kind for region in one.regions)]
     top = max(one.used, *(region.end for region in one.regions))
     y, steps = bytes_axis("", top), len(one.steps)
     x: dict[str, Any] = axis("step", range=[-0.5, steps - 0.5], showgrid=False)
     if steps <= NAMED:
-        names = [in_figure(shortened(title, 24)) for title in one.steps]
+        names = [in_figure(numbered(title, 24)) for title in one.steps]
         x = axis(range=[-0.5, steps - 0.5], showgrid=False, tickvals=list(range(steps)), ticktext=names, tickangle=-45)
     drawn = figure(bars, HEIGHT, barmode="overlay", xaxis=x, yaxis=y, uniformtext={"mode": "hide", "minsize": SMALLEST})
     of = f" of {size(one.capacity)}" if one.capacity > one.used else ""
@@ -60,11 +63,11 @@ def _chart(one: MemoryMap) -> Chart:
     return Chart(f"memory-{one.memory}", f"{one.memory}: {size(one.used)} reserved{of}", caption, {"": drawn})
 
 
-def _bars(one: MemoryMap, kind: str) -> dict[str, Any]:
+def _bars(one: MemoryMap, kind: str, names: Mapping[str, str]) -> dict[str, Any]:
     regions = [region for region in one.regions if region.kind == kind]
     return {
         "type": "bar", "name": kind, "hoverinfo": "text", "textposition": "inside", "insidetextanchor": "middle",
-        "text": [in_figure(shortened(region.name.partition(" of ")[0], NAMED_IN_BOX)) for region in regions],
+        "text": [in_figure(shortened(names[_called(region)], _letters(one, region))) for region in regions],
         "textangle": 0, "insidetextfont": {"color": "#14181d"},
         "marker": {"color": COLOURS[kind], "line": {"width": 0.5, "color": "#555"}},
         "x": [(region.first + region.last) / 2 for region in regions],
@@ -72,6 +75,16 @@ def _bars(one: MemoryMap, kind: str) -> dict[str, Any]:
         "base": [region.offset for region in regions], "y": [region.bytes for region in regions],
         "hovertext": [_said(one, region) for region in regions],
     }  # fmt: skip
+
+
+def _called(region: Occupied) -> str:
+    return region.name.partition(" of ")[0]
+
+
+def _letters(one: MemoryMap, region: Occupied) -> int:
+    """What fits into a box."""
+    across = ACROSS * (region.last - region.first + 1) // max(len(one.steps), 1)
+    return min(max(across, FEWEST_IN_BOX), NAMED_IN_BOX)
 
 
 def _said(one: MemoryMap, region: Occupied) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from html import escape
 from typing import Any
@@ -43,3 +44,17 @@ def shortened(text: str, letters: int) -> str:
     """The end of a name tells more than its beginning."""
     line = one_line(text)
     return line if len(line) <= letters else "…" + line[1 - letters :]
+
+
+def numbered(title: str, letters: int) -> str:
+    """A layer's number stays whole."""
+    number, space, name = title.partition(" ") if title[:1].isdigit() else ("", "", title)
+    return f"{number}{space}{shortened(name, letters - len(number + space))}"
+
+
+def sentence(note: str) -> str:
+    """A note in HTML, with a capital unless it begins with a name, and a full stop; what stands in `` is code."""
+    first = note.partition(" ")[0]
+    begun = note[:1].upper() + note[1:] if first.isalpha() else note
+    ended = begun if begun.endswith((".", "!", "?")) else f"{begun}."
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", in_html(ended))

@@ -13,7 +13,7 @@ from string import Template
 from tilewright.errors import CompileError
 from tilewright.report.page.content import Chart, Drawing, Page, Section, Table, Total
 from tilewright.report.page.plotly_library import plotly_script
-from tilewright.report.page.words import in_html, in_script
+from tilewright.report.page.words import in_html, in_script, sentence
 from tilewright.version import VERSION
 
 FOLDER = Path(__file__).parent
@@ -71,7 +71,7 @@ def _total(total: Total) -> str:
 
 def _notes(page: Page) -> Iterator[str]:
     if page.notes:
-        yield f'<ul class="notes">{"".join(f"<li>{in_html(note)}</li>" for note in page.notes)}</ul>'
+        yield f'<ul class="notes">{"".join(f"<li>{sentence(note)}</li>" for note in page.notes)}</ul>'
 
 
 def _described(chart: Chart) -> dict[str, object]:
