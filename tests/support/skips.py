@@ -34,12 +34,12 @@ DEFENCES = (
     ),
     Defence(
         "other packages",
-        r"'(mkdocs|material|gguf|openai|pyarrow\.parquet|distributed)'",
-        "the second opinion of one or two tests, an optional format, or the site (extra docs)",
+        r"'(pyarrow\.parquet|distributed)'",
+        "forty megabytes each: one test of an optional format, one of an optional scheduler",
     ),
     Defence(
         "packages of the test extra",
-        r"'(unicorn|onnxruntime|onnxruntime\.quantization|tokenizers|safetensors)'|hatchling",
+        r"'(unicorn|onnxruntime|onnxruntime\.quantization|tokenizers|safetensors|gguf|openai|mkdocs|material)'|hatchling",
         "installed wherever the registry has a wheel for this Python",
     ),
     Defence("LiteRT", r"ai-edge-litert", "in the test extra; it has wheels for Linux on x86-64 and Arm alone"),
@@ -73,9 +73,8 @@ DEFENCES = (
     Defence("history", r"no history", "a clone without its history"),
     Defence(
         "cases without a meaning",
-        r"^one side of a spectrum|^without reduction|^weights stay|^this core takes|^division by a tensor|^refused: "
-        r"|^XNNPACK does not|^Vela leaves",
-        "drawn or multiplied out with others, and refused by what they are held to",
+        r"^weights stay|^refused: |^Vela leaves",
+        "known only when they are tried: what a plan or Vela refuses, what a processor has no use for",
     ),
 )
 

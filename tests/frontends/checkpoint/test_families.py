@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 from tests.frontends.checkpoint.small import CASES, GPT2, GPT_NEO, LLAMA, LLAMA3, MISTRAL, Json, save, tensors
-from tests.frontends.checkpoint.transformers_logits import GOLDEN, IDS, transformers_logits
+from tests.frontends.checkpoint.transformers_logits import GOLDEN, IDS
 from tests.support.networks import ROOT
 from tilewright.errors import CompileError
 from tilewright.frontends import any_model
@@ -35,22 +35,6 @@ def test_logits_are_those_of_the_published_library(name: str, tmp_path: Path) ->
     folder = save(tmp_path, CASES[name])
     wanted = json.loads(GOLDEN.read_text())[name]
     np.testing.assert_allclose(logits(folder)[-1], wanted, atol=1e-4)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_all_logits_where_the_library_is_installed(name: str, tmp_path: Path) -> None:
-    pytest.importorskip("transformers")
-    folder = save(tmp_path, CASES[name])
-    found = logits(folder)
-    np.testing.assert_allclose(found, transformers_logits(folder), atol=1e-4)
-
-
-@pytest.mark.parametrize("config", [LLAMA, LLAMA | LLAMA3, GPT2])
-def test_later_positions_where_the_library_is_installed(config: Json, tmp_path: Path) -> None:
-    pytest.importorskip("transformers")
-    folder, first = save(tmp_path, config), 20
-    wanted = transformers_logits(folder, np.arange(first, first + len(IDS)))
-    np.testing.assert_allclose(logits(folder, position=first), wanted, atol=1e-4)
 
 
 def test_newer_files_say_the_same_otherwise(tmp_path: Path) -> None:

@@ -94,9 +94,8 @@ def test_copies(call: Called) -> None:
         assert call.emulator.read(RAM + 0x2000, 300) == wanted, (to, size)
 
 
+@pytest.mark.parametrize("call", ["cortex-m4"], indirect=True)
 def test_divisions(call: Called) -> None:
-    if "__aeabi_ldivmod" not in call.elf.symbols:
-        pytest.skip("this core takes the compiler's library")
     numbers = random.Random(2)
     for _ in range(200):
         value, by = (numbers.getrandbits(numbers.randrange(1, 65)) for _ in range(2))

@@ -39,7 +39,18 @@ OTHERS_TESTED = (
     "x86-64-v3" if HERE != X86 else "cortex-a53", "neoverse-n1", "rv64gcv",
     *(f"{LIKE}x86-64-{name}" for name in ("v4+vnni", "v4+amx", "v3+avxvnni")),
 )  # fmt: skip
-PROCESSORS_TESTED = (*ALWAYS_TESTED, *(pytest.param(name, marks=pytest.mark.thorough) for name in OTHERS_TESTED))
+
+
+def is_native(processor: str) -> bool:
+    """Whether its code is that for this machine."""
+    made_for = processor.removeprefix(LIKE)
+    return PROCESSORS[made_for].machine == HERE and vectors_of(made_for) == vectors_of(NATIVE)
+
+
+PROCESSORS_TESTED = (
+    NATIVE, *(name for name in ALWAYS_TESTED[1:] if not is_native(name)),
+    *(pytest.param(name, marks=pytest.mark.thorough) for name in OTHERS_TESTED if not is_native(name)),
+)  # fmt: skip
 
 
 def needs(processor: str) -> None:
@@ -50,7 +61,7 @@ def needs(processor: str) -> None:
     machine = PROCESSORS[made_for].machine
     if processor == made_for and (machine != HERE or processor == MATRICES) and not shutil.which(emulator(processor)):
         pytest.skip(f"needs {emulator(processor)} (apt install qemu-user)")
-    if machine == HERE and vectors_of(made_for) == vectors_of(NATIVE):
+    if is_native(processor):
         pytest.skip("is what this machine is tested with")
 
 
