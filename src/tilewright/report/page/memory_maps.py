@@ -47,8 +47,8 @@ def memory_charts(maps: Sequence[MemoryMap]) -> list[Chart]:
 
 
 def _chart(one: MemoryMap) -> Chart:
-    names = short_names(map(_called, one.regions))
-    bars = [_bars(one, kind, names) for kind in KINDS if any(region.kind == kind for region in one.regions)]
+    called = short_names(map(_called, one.regions))
+    bars = [_bars(one, kind, called) for kind in KINDS if any(region.kind == kind for region in one.regions)]
     top = max(one.used, *(region.end for region in one.regions))
     y, steps = bytes_axis("", top), len(one.steps)
     x: dict[str, Any] = axis("step", range=[-0.5, steps - 0.5], showgrid=False)
