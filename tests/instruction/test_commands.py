@@ -7,6 +7,7 @@ from pathlib import Path
 import onnx
 import pytest
 
+from tests.accelerator.test_networks import chain_file
 from tests.instruction.folders import DOT4, REQUANT, written
 from tests.support.command import Command
 from tests.support.models import small
@@ -39,6 +40,16 @@ def test_a_pattern_that_is_not_there_is_said(command: Command, network: Path) ->
     found = command("instruction", "try", REQUANT, network, "--json").json
     assert (found["places"], found["agrees"]) == (0, True)
     assert found["total"]["before"]["cycles"] == found["total"]["after"]["cycles"]
+
+
+def test_a_run_says_it_too(command: Command, network: Path) -> None:
+    """Of a product of bytes, whose totals stay as they are."""
+    network.write_bytes(chain_file())
+    own = ("run", network, "--target", "rv32", "--instruction", DOT4, "--instruction", REQUANT)
+    notes = command(*own, "--json").json["notes"]
+    assert [note for note in notes if "never" in note] == [
+        "requant is never used: no layer's kernel on rv32 has the pattern requant_s8"
+    ]
 
 
 def test_no_line_implements(command: Command, network: Path, tmp_path: Path) -> None:

@@ -103,6 +103,18 @@ def _total(plain: Program, own: Program, before: Profile, after: Profile) -> Cha
     return Change("all", counts(plain, before), counts(own, after))
 
 
+def unused(program: Program, target: str) -> list[str]:
+    """What is said of instructions that stand nowhere in the program."""
+    found = [read_instruction(place) for place in program.settings.instructions]
+    return [never_used(one, target) for one in found if not _places(program, one)]
+
+
+def never_used(one: Instruction, target: str) -> str:
+    if one.implements:
+        return f"{one.name} is never used: no layer's kernel on {target} has the pattern {one.implements}"
+    return f'{one.name} is never used: it has no line implements = "..." (docs/instructions.md)'
+
+
 def _places(program: Program, one: Instruction) -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "program.elf"

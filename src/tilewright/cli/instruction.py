@@ -191,12 +191,12 @@ def _print(found: Trial) -> None:
 
 
 def _said(found: Trial) -> str:
+    from tilewright.bringup.instruction_trial import never_used
+
     one = found.instruction
     if found.places:
         return f"{one.name} stands in {found.places} places of the program"
-    if one.implements:
-        return f"{one.name} is never used: no layer's kernel on {found.target} has the pattern {one.implements}"
-    return f'{one.name} is never used: it has no line implements = "..." (docs/instructions.md)'
+    return never_used(one, found.target)
 
 
 def _cells(one: Change) -> list[str]:

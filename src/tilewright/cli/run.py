@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -57,6 +58,7 @@ def run(
     """Compile a network, run it on this machine or in simulation, and compare its outputs with the reference."""
     from tilewright import pipeline
     from tilewright.analysis.exact_rounding import with_rounding_note
+    from tilewright.bringup.instruction_trial import unused
     from tilewright.cli.simulating import watched
     from tilewright.errors import CompileError
     from tilewright.program import compile_model
@@ -79,6 +81,8 @@ def run(
             )
         progress("predicting")
         found = with_rounding_note(program.analysis, program.graph, settings)
+        if settings.instructions:
+            found = replace(found, notes=(*found.notes, *unused(program, target)))
     if waves is not None and not recorded:
         raise CompileError(
             f"--waves {waves}", "no device in Verilog has run", "give --accelerator a folder with device.v"
