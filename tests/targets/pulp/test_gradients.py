@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,10 +15,10 @@ from tilewright.ops.convweightgrad import ConvWeightGrad
 from tilewright.ops.gelugrad import GeluGrad
 from tilewright.ops.relugrad import ReluGrad
 from tilewright.run.kernel_bench import Case, check
-from tilewright.targets.pulp.gradients import KERNELS
+from tilewright.targets.pulp.gradients import kernels
 
 RANDOM = np.random.default_rng(11)
-BY_STEM = {kernel.stem: kernel for kernel in KERNELS}
+BY_STEM = {kernel.stem: kernel for kernel in kernels(8)}
 
 DENSE = [
     # batch, height, width, channels, filters, kernel, stride, pad, dilation, groups
@@ -29,6 +31,9 @@ DENSE = [
     (1, 8, 8, 4, 3, 2, 3, 0, 1, 1),
     (1, 8, 8, 5, 3, 3, 1, 0, 1, 1),
     (1, 7, 16, 21, 18, 3, 1, 2, 1, 1),
+    (2, 9, 40, 16, 24, 3, 1, 1, 1, 1),
+    (1, 7, 6, 12, 20, 3, 1, 0, 1, 1),
+    (1, 2, 600, 4, 16, 3, 1, 1, 1, 1),
 ]
 DEPTHWISE = [
     (1, 9, 8, 6, 6, 3, 1, 1, 1, 6),
@@ -62,9 +67,11 @@ def gradients(shape: tuple[int, ...], kind: str) -> list[Case]:
         case(f"conv_weight_grad_{kind}", by_w, floats(batch, height, width, channels), g),
         case(f"conv_input_grad_{kind}", by_x, g, w),
     ]
-    quick = BY_STEM["conv_input_grad_winograd"]
-    can = groups == 1 and kernel == 3 and {stride, dilation} == {1}
-    return [*found, case(quick.stem, by_x, g, w)] if can else found
+    if groups > 1 or kernel != 3 or {stride, dilation} != {1}:
+        return found
+    found.append(case("conv_input_grad_winograd", by_x, g, w))
+    has_quads = channels % 4 == 0 and filters % 4 == 0
+    return [*found, replace(found[0], kernel=BY_STEM["conv_weight_grad_winograd"])] if has_quads else found
 
 
 @pytest.mark.parametrize("cores", [1, 8])

@@ -44,7 +44,7 @@ def cluster(cores: int, peak: Peak) -> Engine:
         *masked_attention.kernels(cores),
         *arithmetic.KERNELS,
         *functions.KERNELS,
-        *gradients.KERNELS,
+        *gradients.kernels(cores),
         *movement.KERNELS,
         *reductions.kernels(cores),
         *recurrent.KERNELS,

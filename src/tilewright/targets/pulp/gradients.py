@@ -11,7 +11,7 @@ from tilewright.ops.convweightgrad import ConvWeightGrad
 from tilewright.ops.gelugrad import GeluGrad
 from tilewright.ops.relugrad import ReluGrad
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.pulp.patches import GRADIENT_BY_OPERAND
+from tilewright.targets.pulp.patches import GRADIENT_BY_OPERAND, gradient_by_filters
 from tilewright.targets.pulp.sizes import in_c
 
 MOST_TAPS = 16
@@ -43,33 +43,37 @@ def depthwise(op: Op, types: Types) -> str | None:
 OF_FILTERS, OF_OPERAND = "X:float32 G:float32 -> Y:float32", "G:float32 W:float32 -> Y:float32"
 WINDOW = frozenset({"r", "s"})
 
-KERNELS = (
-    Kernel(
-        ConvWeightGrad, "conv_weight_grad_channels.c", OF_FILTERS, {}, unsupported_reason=depthwise, cooperative=True,
-        unsplit_loops=WINDOW | {"n", "y", "x"}, header="conv_gradient.h",
-        work=in_c.work("tw_conv_gradient_channels_work"),
-    ),
-    Kernel(
-        ConvInputGrad, "conv_input_grad_channels.c", OF_OPERAND, {}, unsupported_reason=depthwise, cooperative=True,
-        unsplit_loops=WINDOW, header="conv_gradient.h", work=in_c.work("tw_conv_gradient_channels_work"),
-    ),
-    Kernel(
-        ConvWeightGrad, "conv_weight_grad_blocks.c", OF_FILTERS, {}, unsupported_reason=dense, cooperative=True,
-        unsplit_loops=frozenset({"n", "y", "x"}), multiples={"f": 4, "c": 4}, header="conv_gradient.h",
-        work=in_c.work("tw_conv_weight_grad_blocks_work"),
-    ),
-    GRADIENT_BY_OPERAND,
-    Kernel(
-        ConvInputGrad, "conv_input_grad_blocks.c", OF_OPERAND, {}, scratch=in_c("tw_conv_gradient_zeros"),
-        unsupported_reason=dense, cooperative=True, unsplit_loops=WINDOW | {"f"}, multiples={"c": 4},
-        header="conv_gradient.h", work=in_c.work("tw_conv_input_grad_blocks_work"),
-    ),
-    Kernel(
-        ReluGrad, "relugrad_shared.c", "A B -> Y", dict.fromkeys("ABY", FLOATS), cooperative=True, header="binary.h",
-    ),
-    Kernel(
-        GeluGrad, "gelugrad_shared.c", "A B -> Y", dict.fromkeys("ABY", FLOATS),
-        unsupported_reason=lambda op, types: None if cast(GeluGrad, op).approximate == "none" else "it is not exact",
-        cooperative=True, header="binary.h",
-    ),
-)  # fmt: skip
+
+def kernels(cores: int) -> tuple[Kernel, ...]:
+    """For a cluster of so many."""
+    return (
+        Kernel(
+            ConvWeightGrad, "conv_weight_grad_channels.c", OF_FILTERS, {}, unsupported_reason=depthwise, cooperative=True,
+            unsplit_loops=WINDOW | {"n", "y", "x"}, header="conv_gradient.h",
+            work=in_c.work("tw_conv_gradient_channels_work"),
+        ),
+        Kernel(
+            ConvInputGrad, "conv_input_grad_channels.c", OF_OPERAND, {}, unsupported_reason=depthwise, cooperative=True,
+            unsplit_loops=WINDOW, header="conv_gradient.h", work=in_c.work("tw_conv_gradient_channels_work"),
+        ),
+        gradient_by_filters(cores),
+        Kernel(
+            ConvWeightGrad, "conv_weight_grad_blocks.c", OF_FILTERS, {}, unsupported_reason=dense, cooperative=True,
+            unsplit_loops=frozenset({"n", "y", "x"}), multiples={"f": 4, "c": 4}, header="conv_gradient.h",
+            work=in_c.work("tw_conv_weight_grad_blocks_work"),
+        ),
+        GRADIENT_BY_OPERAND,
+        Kernel(
+            ConvInputGrad, "conv_input_grad_blocks.c", OF_OPERAND, {}, scratch=in_c("tw_conv_gradient_zeros"),
+            unsupported_reason=dense, cooperative=True, unsplit_loops=WINDOW | {"f"}, multiples={"c": 4},
+            header="conv_gradient.h", work=in_c.work("tw_conv_input_grad_blocks_work"),
+        ),
+        Kernel(
+            ReluGrad, "relugrad_shared.c", "A B -> Y", dict.fromkeys("ABY", FLOATS), cooperative=True, header="binary.h",
+        ),
+        Kernel(
+            GeluGrad, "gelugrad_shared.c", "A B -> Y", dict.fromkeys("ABY", FLOATS),
+            unsupported_reason=lambda op, types: None if cast(GeluGrad, op).approximate == "none" else "it is not exact",
+            cooperative=True, header="binary.h",
+        ),
+    )  # fmt: skip

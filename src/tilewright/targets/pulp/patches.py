@@ -1,4 +1,4 @@
-"""Convolutions of floats by transformed patches of 4 x 4 pixels, and their gradients by the operand."""
+"""Convolutions of floats by transformed patches of 4 x 4 pixels, and their gradients."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from tilewright.ir.op import Op
 from tilewright.ir.types import Array
 from tilewright.ops.conv import Conv
 from tilewright.ops.convinputgrad import ConvInputGrad
+from tilewright.ops.convweightgrad import ConvWeightGrad
 from tilewright.ops.relu import Relu
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.pulp.sizes import in_c
+from tilewright.targets.pulp.sizes import by_cores, in_c
 
 LEAST_PATCHES, LEAST_CHANNELS = 8, 12
 """What transforms of patches and filters are worth their time for."""
@@ -42,12 +43,26 @@ def unsupported(op: Op, types: Types) -> str | None:
     return None
 
 
+def of_filters_unsupported(op: Op, types: Types) -> str | None:
+    op = cast(ConvWeightGrad, op)
+    filters, result = types["Y"].shape, types["G"].shape
+    if op.groups > 1 or op.spatial(filters) != (3, 3) or {*op.strides, *op.dilations} != {1}:
+        return "it has not three by three taps with strides of one in one group"
+    if not op.channels_last:
+        return "it is not channels last"
+    patches = result[0] * math.prod(-(-size // 2) for size in op.spatial(result))
+    if patches < LEAST_PATCHES or min(filters[0], filters[-1]) < LEAST_CHANNELS:
+        return f"it has fewer than {LEAST_PATCHES} patches of 2 x 2 pixels, or {LEAST_CHANNELS} channels or filters"
+    return "channels or filters are no multiple of four" if filters[0] % 4 or filters[-1] % 4 else None
+
+
 def samples() -> Iterator[tuple[Op, list[Array | None]]]:
     for height, width, channels, filters in SHAPES:
         x, g = (np.ones((1, height, width, count), np.float32) for count in (channels, filters))
         w = np.ones((filters, 3, 3, channels), np.float32)
         yield Conv(padding=(1,) * 4, channels_last=True), [x, w, None]
         yield ConvInputGrad(padding=(1, 1, 0, 0), size=(height, width), channels_last=True), [g, w]
+        yield ConvWeightGrad(padding=(1,) * 4, kernel=(3, 3), channels_last=True), [x, g]
 
 
 CONVOLUTION = Kernel(
@@ -62,3 +77,13 @@ GRADIENT_BY_OPERAND = Kernel(
     unsplit_loops=frozenset({"f", "r", "s"}), multiples={"c": 4}, work=in_c.work("tw_conv_input_grad_winograd_work"),
     header="conv_gradient.h",
 )  # fmt: skip
+
+
+def gradient_by_filters(cores: int) -> Kernel:
+    """For a cluster of so many."""
+    return Kernel(
+        ConvWeightGrad, "conv_weight_grad_winograd.c", "X:float32 G:float32 -> Y:float32", {},
+        scratch=by_cores("tw_conv_weight_grad_winograd_scratch", cores), unsupported_reason=of_filters_unsupported,
+        cooperative=True, unsplit_loops=frozenset({"n", "y", "x", "r", "s"}), multiples={"f": 4, "c": 4},
+        min_tile={"f": 4, "c": 4}, work=in_c.work("tw_conv_weight_grad_winograd_work"), header="conv_gradient.h",
+    )  # fmt: skip

@@ -99,7 +99,7 @@ static inline __attribute__((always_inline)) void block(const work *k, const cor
       x[i] = k->is_whole ? k->copies + i * window : row_of(k, &corners[i], r, k->copies + i * run);
     }
     if (is_direct && r == rows - 1) ends.to = y, ends.to_step = pitch;
-    tw_block_f32(x, 1, w, 1, length, ends);
+    tw_block_rows_f32(x, w, length, ends);
     for (int i = 0; i < 4; i++) w[i] += run;
     ends.from = total, ends.from_step = 4;
   }

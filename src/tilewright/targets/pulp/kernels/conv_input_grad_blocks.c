@@ -58,11 +58,13 @@ static inline __attribute__((always_inline)) void block(const work *k, int32_t y
     for (int32_t s = 0; s < p->kernel_w; s++) {
       const int32_t reached = x + p->pad_left - s * p->dilation_w + 4 * p->stride_w;
       const window right = window_at(reached, 0, 0, 1, p->stride_w);
-      const float *a[4], *b[4];
+      const float *a[4], *const w = k->w + (r * p->kernel_w + s) * p->channels + c;
       if (!right.found || !find_pixels(k, down.place, right.place - 4, a)) continue;
-      for (int i = 0; i < 4; i++) {
-        b[i] = k->w + (r * p->kernel_w + s) * p->channels + c + tw_min(i, channels - 1);
+      if (channels == 4) {
+        tw_block_rows_columns_f32(a, w, length, p->filters, tw_in_place(total));
+        continue;
       }
+      const float *const b[4] = {w, w + tw_min(1, channels - 1), w + tw_min(2, channels - 1), w + channels - 1};
       tw_block_f32(a, 1, b, length, p->filters, tw_in_place(total));
     }
   }

@@ -69,6 +69,12 @@ static void add_image(const work *k, int32_t r, int32_t s, const float *x, int32
   if (count <= 0 || height <= 0) return;
   const run row = {x + ((rows.first * p->stride_h + down) * p->in_w + inside.first * p->stride_w + right) * k->channels,
              g + (rows.first * p->out_w + inside.first) * k->filters, p->stride_w * k->channels, k->filters, count};
+  if (channels == 4 && filters == 4) {
+    const tw_run of_g = {row.g, row.g_step, p->out_w * k->filters};
+    const tw_run of_x = {row.x, row.x_step, p->stride_h * p->in_w * k->channels};
+    tw_block_runs_f32(of_g, of_x, count, height, tw_in_place(total));
+    return;
+  }
   const int are_alike = p->in_w == p->out_w && p->stride_w == 1 && p->stride_h == 1;
   if (are_alike && 4 * (p->out_w - count) < height) {
     add_rows_as_one(row, p->out_w, height, channels, filters, total);

@@ -13,20 +13,36 @@ typedef struct {
 
 /* Floats of transformed patches and of their products that are kept at once, at the most where four patches take less. */
 #define TW_WINOGRAD_FLOATS 16384
+/* Floats of four neighbours in 16 matrices, and one more, so that cores meet in few banks. */
+#define TW_CELL 65
 
 static inline int32_t tw_whole_quads(int32_t count) { return (count + 3) & ~3; }
 static inline int32_t tw_patches_across(const tw_winograd_sizes *n) { return (n->out_w + 1) >> 1; }
 static inline int32_t tw_patches_down(const tw_winograd_sizes *n) { return (n->out_h + 1) >> 1; }
-static inline int32_t tw_patches(const tw_winograd_sizes *n) { return n->batch * tw_patches_down(n) * tw_patches_across(n); }
+static inline int32_t tw_lines_of_patches(const tw_winograd_sizes *n) { return n->batch * tw_patches_down(n); }
 
-static inline int32_t tw_patches_at_once(const tw_winograd_sizes *n) {
+/* Patches that are kept at once: whole lines of them, or a part of one line. */
+typedef struct {
+  int32_t lines, columns;
+} tw_patch_grid;
+
+static inline tw_patch_grid tw_patches_at_once(const tw_winograd_sizes *n) {
   const int32_t room = TW_WINOGRAD_FLOATS / (16 * tw_max(1, n->channels + tw_whole_quads(n->filters)));
-  return tw_max(4, tw_min(tw_whole_quads(tw_patches(n)), room & ~3));
+  const int32_t across = tw_patches_across(n);
+  const tw_patch_grid lines = {tw_max(1, tw_min(tw_lines_of_patches(n), room / tw_max(1, across))), across};
+  const tw_patch_grid part = {1, tw_max(4, room & ~3)};
+  return across <= part.columns ? lines : part;
 }
 
+static inline int32_t tw_quads_at_once(const tw_winograd_sizes *n) {
+  const tw_patch_grid grid = tw_patches_at_once(n);
+  return (grid.lines * grid.columns + 3) >> 2;
+}
+
+/* Filters, patches and products; a zero. */
 static inline int64_t tw_winograd_bytes(const tw_winograd_sizes *n) {
-  const int64_t patches = (int64_t)tw_patches_at_once(n) * (n->channels + tw_whole_quads(n->filters));
-  return 4 * (16 * ((int64_t)n->filters * n->channels + patches) + n->channels);
+  const int64_t channels = n->channels, filters = tw_whole_quads(n->filters) >> 2, quads = tw_quads_at_once(n);
+  return 4 * (TW_CELL * (filters * channels + quads * channels + 4 * quads * filters) + 1);
 }
 
 static inline tw_winograd_sizes tw_winograd_of_conv(const tw_conv_params *p) {
@@ -40,6 +56,12 @@ static inline tw_winograd_sizes tw_winograd_of_gradient(const tw_conv_gradient_p
   return found;
 }
 
+/* The gradient by the filters has the patches of the convolution. */
+static inline tw_winograd_sizes tw_winograd_of_filters(const tw_conv_gradient_params *p) {
+  const tw_winograd_sizes found = {p->batch, p->out_h, p->out_w, p->channels, p->filters};
+  return found;
+}
+
 static inline int64_t tw_conv_winograd_scratch(const tw_conv_params *p) {
   const tw_winograd_sizes n = tw_winograd_of_conv(p);
   return tw_winograd_bytes(&n);
@@ -50,12 +72,25 @@ static inline int64_t tw_conv_input_grad_winograd_scratch(const tw_conv_gradient
   return tw_winograd_bytes(&n);
 }
 
+/* Patches of the image and of g; four rows of products of each core; a zero. */
+static inline int64_t tw_conv_weight_grad_winograd_scratch(const tw_conv_gradient_params *p, int32_t cores) {
+  const tw_winograd_sizes n = tw_winograd_of_filters(p);
+  const int64_t columns = (n.channels + n.filters) >> 2;
+  return 4 * (TW_CELL * (4 * tw_quads_at_once(&n) * columns + 4 * cores) + 1);
+}
+
+/* Rounds of patches that are kept at once. */
+static inline int64_t tw_winograd_rounds(const tw_winograd_sizes *n) {
+  const tw_patch_grid grid = tw_patches_at_once(n);
+  return tw_up(tw_lines_of_patches(n), grid.lines) * tw_up(tw_patches_across(n), grid.columns);
+}
+
 /* The call and its rounds; elements of filters, patches and results that are transformed; blocks, and their products. */
 static inline int64_t tw_winograd_work(const tw_winograd_sizes *n, int32_t cores, double *units) {
-  const int64_t at_once = tw_patches_at_once(n), patches = tw_patches(n), rounds = tw_up(patches, at_once);
-  const int64_t blocks = rounds * tw_up(4 * at_once * tw_up(n->filters, 4), cores);
-  TW_UNITS(1, rounds, tw_up((int64_t)n->filters * n->channels, cores), rounds * tw_up(at_once * n->channels, cores),
-           rounds * tw_up(at_once * n->filters, cores), blocks, blocks * n->channels);
+  const int64_t quads = tw_quads_at_once(n), rounds = tw_winograd_rounds(n);
+  const int64_t blocks = rounds * tw_up(16 * quads * tw_up(n->filters, 4), cores);
+  TW_UNITS(1, rounds, tw_up((int64_t)n->filters * n->channels, cores), rounds * tw_up(4 * quads * n->channels, cores),
+           rounds * tw_up(4 * quads * n->filters, cores), blocks, blocks * n->channels);
 }
 
 static inline int64_t tw_conv_winograd_work(const tw_conv_params *p, const tw_conv_loops *tile, int32_t cores, double *units) {
@@ -69,6 +104,17 @@ static inline int64_t tw_conv_input_grad_winograd_work(const tw_conv_gradient_pa
   const tw_winograd_sizes n = {(int32_t)tile->n, (int32_t)tile->y, (int32_t)tile->x, (int32_t)tile->f, (int32_t)tile->c};
   (void)p;
   return tw_winograd_work(&n, cores, units);
+}
+
+/* The call and its rounds; elements of patches of the image and of g; blocks of four filters and channels, and their products. */
+static inline int64_t tw_conv_weight_grad_winograd_work(const tw_conv_gradient_params *p, const tw_conv_loops *tile,
+                                                        int32_t cores, double *units) {
+  const tw_winograd_sizes n = {(int32_t)tile->n, (int32_t)tile->y, (int32_t)tile->x, (int32_t)tile->c, (int32_t)tile->f};
+  const int64_t patches = 4 * tw_quads_at_once(&n), rounds = tw_winograd_rounds(&n);
+  const int64_t blocks = rounds * tw_up(tw_up(n.filters, 4) * tw_up(n.channels, 4), cores);
+  (void)p;
+  TW_UNITS(1, rounds, rounds * tw_up(patches * n.channels, cores), rounds * tw_up(patches * n.filters, cores), blocks,
+           blocks * patches);
 }
 
 #endif
