@@ -86,8 +86,11 @@ def mean_params(op: Op, types: Types) -> Params:
     return {"exact": params_of(op, types), "quick": {"mul": mul, "up": up, "shift": shift}}
 
 
-def floats(op: type[Op], source: str) -> Kernel:
-    return Kernel(op, source, "X:float32 -> Y:float32", {}, cooperative=True, header="reduce.h")
+def floats(op: type[Op], source: str, cores: int) -> Kernel:
+    return Kernel(
+        op, source, "X:float32 -> Y:float32", {}, scratch=by_cores("tw_reduce_floats_scratch", cores),
+        cooperative=True, header="reduce.h",
+    )  # fmt: skip
 
 
 def float_pool(op: type[Op], source: str) -> Kernel:
@@ -119,12 +122,12 @@ def kernels(cores: int) -> tuple[Kernel, ...]:
             QLinearAveragePool, "qlinearaveragepool_columns.c", "X -> Y", {"X": NARROW, "Y": NARROW},
             unsupported_reason=channels_last, cooperative=True, header="qlinearaveragepool.h",
         ),
-        floats(ReduceL2, "reducel2_floats.c"),
-        floats(ReduceMax, "reducemax_floats.c"),
-        floats(ReduceMean, "reducemean_floats.c"),
-        floats(ReduceMin, "reducemin_floats.c"),
-        floats(ReduceSum, "reducesum_floats.c"),
-        floats(ReduceSumSquare, "reducesumsquare_floats.c"),
+        floats(ReduceL2, "reducel2_floats.c", cores),
+        floats(ReduceMax, "reducemax_floats.c", cores),
+        floats(ReduceMean, "reducemean_floats.c", cores),
+        floats(ReduceMin, "reducemin_floats.c", cores),
+        floats(ReduceSum, "reducesum_floats.c", cores),
+        floats(ReduceSumSquare, "reducesumsquare_floats.c", cores),
         float_pool(AveragePool, "averagepool_floats.c"),
         float_pool(MaxPool, "maxpool_floats.c"),
     )  # fmt: skip
