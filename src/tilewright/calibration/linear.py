@@ -249,6 +249,9 @@ def global_pools() -> Iterator[Sample]:
             yield GlobalMaxPool(), [values(dtype, *shape)]
         rows = [values("float32", shape[1]) for _ in range(4)]
         yield BatchNormalization(), [values("float32", *shape), *rows]
+    for count, channels in ((64, 16), (256, 16), (128, 64), (30, 6), (16, 128)):
+        rows = [values("float32", channels) for _ in range(2)]
+        yield BatchNormalization(axis=2), [values("float32", 1, count, channels), *rows]
 
 
 def short_weights() -> Iterator[Sample]:

@@ -9,6 +9,7 @@ import pytest
 from tests.targets.pulp.machine import KERNELS, SIRACUSA
 from tests.targets.pulp.random_cases import CORES, Draw, share
 from tilewright.ops._windows import reach
+from tilewright.ops.batchnormalization import BatchNormalization
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.relu import Relu
@@ -68,3 +69,12 @@ def test_products_and_convolutions(cores: int) -> None:
     cases += [winograd(seed) for seed in range(24)]
     cases += [activated(case) for case in cases[::3]]
     check(share(cases, cores), SIRACUSA, cores)
+
+
+def test_a_factor_and_a_summand_of_each_channel() -> None:
+    kernel = next(kernel for kernel in KERNELS if kernel.source == "batchnormalization_rows.c")
+    draw, cases = Draw(3), list[Case]()
+    for rows, channels in ((9, 8), (3, 7), (20, 1), (1, 13)):
+        shapes = (rows, channels), (channels,), (channels,)
+        cases.append(Case(kernel, BatchNormalization(axis=1), [draw.array("float32", *shape) for shape in shapes]))
+    check(cases, SIRACUSA, 8)

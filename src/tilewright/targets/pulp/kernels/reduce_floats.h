@@ -21,7 +21,8 @@ static inline __attribute__((always_inline)) float with_run(float total, const f
   return join(join(t0, t1), join(t2, total));
 }
 
-/* All elements of one result, of those along the last axis a part. */
+/* All elements of one result, of those along the last axis `count` from the first on. In its own function, so that the
+ * loop over results stays small. */
 static __attribute__((noinline)) float one_total(const tw_reduce_params *params, const float *x, int32_t first, int32_t count) {
   const int32_t last = params->rank - 1, step = params->stride[last];
   const int32_t runs = tw_walk_length(last, params->size);
@@ -35,7 +36,8 @@ static __attribute__((noinline)) float one_total(const tw_reduce_params *params,
 }
 
 /* The same of four results that are neighbours in x as well. */
-static __attribute__((noinline)) void four_totals(const tw_reduce_params *params, const float *x, int32_t first, int32_t count, float *total) {
+static __attribute__((noinline)) void four_totals(const tw_reduce_params *params, const float *x, int32_t first, int32_t count,
+                                                  float *total) {
   const int32_t last = params->rank - 1, step = params->stride[last];
   const int32_t runs = tw_walk_length(last, params->size);
   int32_t at[TW_MAX_RANK] = {0}, offset = first * step;
@@ -52,7 +54,10 @@ static __attribute__((noinline)) void four_totals(const tw_reduce_params *params
 }
 
 /* Where results are that are neighbours: four of a row, if they are neighbours in x as well, otherwise one. */
-static inline int32_t width_of(const tw_reduce_params *params) { return params->kept_stride[params->kept_rank - 1] == 1 ? 4 : 1; }
+static inline int32_t width_of(const tw_reduce_params *params) {
+  return params->kept_stride[params->kept_rank - 1] == 1 ? 4 : 1;
+}
+
 static inline int32_t pieces_of_row(const tw_reduce_params *params, int32_t wide) {
   return (params->kept_size[params->kept_rank - 1] + wide - 1) / wide;
 }
@@ -69,8 +74,9 @@ static TW_COMPACT void share_pieces(const tw_reduce_params *params, const float 
     int32_t at[TW_MAX_RANK];
     const int32_t step = params->kept_stride[last];
     const float *const from = x + tw_walk_from(last, params->kept_size, params->kept_stride, row, at) + column * step;
-    if (count == 4) four_totals(params, from, own.first, own.end - own.first, total);
-    for (int32_t i = 0; count < 4 && i < count; i++) total[i] = one_total(params, from + i * step, own.first, own.end - own.first);
+    const int32_t many = own.end - own.first;
+    if (count == 4) four_totals(params, from, own.first, many, total);
+    for (int32_t i = 0; count < 4 && i < count; i++) total[i] = one_total(params, from + i * step, own.first, many);
   }
   tw_barrier();
   if (number >= pieces || part > 0) return;
