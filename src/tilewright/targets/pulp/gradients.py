@@ -40,6 +40,10 @@ def depthwise(op: Op, types: Types) -> str | None:
     return channels_last(op, types)
 
 
+def exact(op: Op, types: Types) -> str | None:
+    return None if cast(GeluGrad, op).approximate == "none" else "it is not exact"
+
+
 OF_FILTERS, OF_OPERAND = "X:float32 G:float32 -> Y:float32", "G:float32 W:float32 -> Y:float32"
 WINDOW = frozenset({"r", "s"})
 
@@ -48,8 +52,8 @@ def kernels(cores: int) -> tuple[Kernel, ...]:
     """For a cluster of so many."""
     return (
         Kernel(
-            ConvWeightGrad, "conv_weight_grad_channels.c", OF_FILTERS, {}, unsupported_reason=depthwise, cooperative=True,
-            unsplit_loops=WINDOW | {"n", "y", "x"}, header="conv_gradient.h",
+            ConvWeightGrad, "conv_weight_grad_channels.c", OF_FILTERS, {}, unsupported_reason=depthwise,
+            cooperative=True, unsplit_loops=WINDOW | {"n", "y", "x"}, header="conv_gradient.h",
             work=in_c.work("tw_conv_gradient_channels_work"),
         ),
         Kernel(
@@ -69,11 +73,11 @@ def kernels(cores: int) -> tuple[Kernel, ...]:
             header="conv_gradient.h", work=in_c.work("tw_conv_input_grad_blocks_work"),
         ),
         Kernel(
-            ReluGrad, "relugrad_shared.c", "A B -> Y", dict.fromkeys("ABY", FLOATS), cooperative=True, header="binary.h",
+            ReluGrad, "relugrad_shared.c", "A B -> Y", dict.fromkeys("ABY", FLOATS), cooperative=True,
+            header="binary.h",
         ),
         Kernel(
             GeluGrad, "gelugrad_shared.c", "A B -> Y", dict.fromkeys("ABY", FLOATS),
-            unsupported_reason=lambda op, types: None if cast(GeluGrad, op).approximate == "none" else "it is not exact",
-            cooperative=True, header="binary.h",
+            unsupported_reason=exact, cooperative=True, header="binary.h",
         ),
     )  # fmt: skip
