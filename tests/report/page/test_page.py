@@ -11,7 +11,7 @@ import plotly.graph_objects
 import pytest
 
 from tests.support.reported import ENDS_SCRIPT, LOADS_IMAGE, page, profiled, study
-from tilewright.profiling.memory_map import CONSTANT, TENSOR, MemoryMap, Occupied
+from tilewright.profiling.memory_map import TENSOR, WORKING, MemoryMap, Occupied
 from tilewright.profiling.spans import KERNEL, LAYER, Doing, spans
 from tilewright.report.page.content import Cell, Chart, Column, Drawing, Page, Table
 from tilewright.report.page.memory_maps import memory_charts
@@ -122,7 +122,7 @@ def test_boxes_of_memories_have_names_that_tell_them_apart() -> None:
     """As many letters as fit, and not only the end that names of one converter have in common."""
     layers = [f"net/layer{at}/conv;net/layer{at}/bias/ReadVariableOp/resource_conv_2" for at in range(4)]
     regions = [Occupied(name, TENSOR, 10 * at, 10, at, at) for at, name in enumerate(layers)]
-    regions.append(Occupied("weights of it", CONSTANT, 90, 10, 0, 3))
+    regions.append(Occupied(layers[0] + " (scratch)", WORKING, 90, 10, 0, 3))
     (chart,) = memory_charts([MemoryMap("L1", 100, 100, ("0 a", "1 b", "2 c", "3 d"), tuple(regions))])
     boxes, _ = chart.choices[""]["data"]
     assert boxes["text"] == [f"layer{at}/conv" for at in range(4)]

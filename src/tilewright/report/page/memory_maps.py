@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tilewright.ir.short_names import short_names
@@ -47,8 +47,7 @@ def memory_charts(maps: Sequence[MemoryMap]) -> list[Chart]:
 
 
 def _chart(one: MemoryMap) -> Chart:
-    called = short_names(map(_called, one.regions))
-    bars = [_bars(one, kind, called) for kind in KINDS if any(region.kind == kind for region in one.regions)]
+    bars = [_bars(one, kind) for kind in KINDS if any(region.kind == kind for region in one.regions)]
     top = max(one.used, *(region.end for region in one.regions))
     y, steps = bytes_axis("", top), len(one.steps)
     x: dict[str, Any] = axis("step", range=[-0.5, steps - 0.5], showgrid=False)
@@ -63,8 +62,9 @@ def _chart(one: MemoryMap) -> Chart:
     return Chart(f"memory-{one.memory}", f"{one.memory}: {size(one.used)} reserved{of}", caption, {"": drawn})
 
 
-def _bars(one: MemoryMap, kind: str, names: Mapping[str, str]) -> dict[str, Any]:
+def _bars(one: MemoryMap, kind: str) -> dict[str, Any]:
     regions = [region for region in one.regions if region.kind == kind]
+    names = short_names(map(_called, regions))
     return {
         "type": "bar", "name": kind, "hoverinfo": "text", "textposition": "inside", "insidetextanchor": "middle",
         "text": [in_figure(shortened(names[_called(region)], _letters(one, region))) for region in regions],

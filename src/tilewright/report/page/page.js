@@ -16,7 +16,7 @@ function tick(text, isBelow) {
   if (!narrow.matches) return text;
   const number = /^\d+ /.exec(text)?.[0] ?? "";
   if (isBelow && number) return number.trim();
-  if (isBelow && text.startsWith("(")) return ""; // a view, which has no number
+  if (isBelow && text.endsWith(")")) return ""; // a view, which has no number
   const name = text.slice(number.length);
   if (name.length <= NARROW_LETTERS) return text;
   return number + "…" + name.slice(1 - NARROW_LETTERS).replace(/^[^&]{0,3};/, "");
