@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any, NoReturn
@@ -126,12 +127,17 @@ def test_sim_takes_programs(command: Command, tmp_path: Path, monkeypatch: pytes
         assert hint in error["hint"]
 
 
-@pytest.mark.parametrize("talks", ["generate", "chat"])
-def test_a_graph_is_no_language_model(command: Command, tmp_path: Path, talks: str) -> None:
+@pytest.mark.parametrize("talks", ["generate", "chat", "serve"])
+def test_a_graph_is_no_language_model(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, talks: str
+) -> None:
+    """Nothing has to be installed to hear that."""
+    monkeypatch.setitem(sys.modules, "starlette", None)
     (tmp_path / "net.tflite").write_bytes(b"\x1c\x00\x00\x00TFL3")
-    error = command(talks, tmp_path / "net.tflite", "--json").json["error"]
-    assert error["what"] == "is a graph, not a language model"
-    assert error["hint"].startswith(f"tilewright run {tmp_path / 'net.tflite'} ")
+    ran = command(talks, tmp_path / "net.tflite")
+    assert ran.code == 2
+    assert "is a graph, not a language model" in ran.err
+    assert "tilewright run " in ran.err
 
 
 def test_a_model_is_no_study(command: Command, tmp_path: Path) -> None:

@@ -32,8 +32,10 @@ def serve(
     cache: Cache = None, cc: Cc = None,
 ) -> int:  # fmt: skip
     """Serve a language model: /v1/chat/completions, /v1/completions, /v1/models and /health."""
+    from tilewright.frontends.checkpoint.reading import refuse_graph
     from tilewright.serving.run import Offer, bound, check_installed, run
 
+    refuse_graph(model)
     check_installed()
     with bound(host, port) as place:
         sizes = {"context": context, "block": block, "activations": activations, "cache": cache}

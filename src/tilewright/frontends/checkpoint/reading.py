@@ -25,10 +25,15 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
         return read_gguf_decoder(path)
     if path.suffix.lower() == ".bin":
         return read_llama2c(path)
-    if is_model(path):
-        hint = f"tilewright run {path} runs it once; for language models give {KNOWN}"
-        raise CompileError(str(path), "is a graph, not a language model", hint)
+    refuse_graph(path)
     raise CompileError(
         str(path), f"a '{path.suffix or path.name}' file is not a known checkpoint",
         f"give {KNOWN}",
     )  # fmt: skip
+
+
+def refuse_graph(path: Path) -> None:
+    """A network of any kind has no tokens; decoders as ONNX are read elsewhere."""
+    if is_model(path) and path.suffix.lower() != ".onnx":
+        hint = f"tilewright run {path} runs it once; for language models give {KNOWN}"
+        raise CompileError(str(path), "is a graph, not a language model", hint)
