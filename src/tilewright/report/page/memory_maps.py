@@ -28,7 +28,7 @@ NAMED = 40
 """Steps that are marked with their names where there are not more of them."""
 
 
-ACROSS, NAMED_IN_BOX, FEWEST_IN_BOX, SMALLEST = 130, 40, 8, 9
+ACROSS, NAMED_IN_BOX, FEWEST_IN_BOX, SMALLEST = 150, 40, 8, 9
 """Letters that a chart is wide, that a name in a box has at most, and at least if it does not fit; the size of letters
 below which a box has none."""
 MEANINGS = {
