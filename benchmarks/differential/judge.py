@@ -13,9 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from benchmarks.differential import exported
 from benchmarks.differential.case import Case
 from benchmarks.differential.guarded_call import call
 from benchmarks.differential.limited import Ended, limited
+from benchmarks.differential.machines import EXPORTED
 from benchmarks.differential.merging import merged, prefix
 from benchmarks.in_double import outputs_in_double
 
@@ -98,6 +100,8 @@ def _within_limits(cases: Sequence[tuple[Case, Graph]], place: Place) -> Verdict
 
 def _verdict(cases: Sequence[tuple[Case, Graph]], place: Place) -> Verdict:
     try:
+        if place.target == EXPORTED:
+            return _exported(cases)
         graph = merged([graph for _, graph in cases])
         compiled = Compiled(*pipeline.stages(graph, place.target, "", place.settings))
         program = Program(compiled, "", None, 0.0, None, place.settings)
@@ -106,6 +110,14 @@ def _verdict(cases: Sequence[tuple[Case, Graph]], place: Place) -> Verdict:
         return _refusal(error)
     except Exception as error:
         return Verdict(WRONG, _fault(error))
+    return Verdict(WRONG, problem) if problem else Verdict(RIGHT)
+
+
+def _exported(cases: Sequence[tuple[Case, Graph]]) -> Verdict:
+    try:
+        problem = next((text for case, graph in cases for text in exported.problems(case, graph)), "")
+    except exported.NotRun as error:
+        return Verdict(REFUSED, f"export: {error}")
     return Verdict(WRONG, problem) if problem else Verdict(RIGHT)
 
 

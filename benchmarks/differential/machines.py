@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import importlib.util
 import random
 import shutil
 from dataclasses import dataclass
+from pathlib import Path
 
 from tilewright.target.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+INSTRUCTIONS = tuple(str(ROOT / "examples" / f"instruction_{name}") for name in ("dot4", "requant"))
 
 USUAL_ROOM, SIMULATED_ROOM = 20_000, 4_000
 TIME_LIMIT = 1.0
 """Of a plan, in seconds."""
+
+
+EXPORTED = "onnx"
+"""No target: the network as it is exported, run by ONNX Runtime."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +43,8 @@ class Machine:
         if self.target == "cpu":
             return Settings(threads=chance.choice((1, 2)), cpu=chance.choice(("", "", "x86-64-v3", "x86-64-v2")))
         if self.target == "rv32":
-            return Settings(isa=chance.choice(("", "rv32imc_zve32x")))
+            own = chance.choice(((), (), INSTRUCTIONS[:1], INSTRUCTIONS))
+            return Settings(isa=chance.choice(("", "rv32imc_zve32x")), instructions=own)
         if self.target == "gpu":
             return Settings(engines=chance.choice(self.engines))
         if not self.l1 or chance.random() < 0.3:
@@ -55,6 +65,8 @@ MACHINES = (
     Machine("cortex-m7", 4),
     Machine("cortex-m33", 2),
     Machine("cortex-m55", 3),
+    Machine("cortex-m55+u55-128", 3),
+    Machine("cortex-m33+u65-256", 2),
     Machine("rv32", 4),
     Machine("siracusa", 6, l1=(16_000, 60_000), cores=8, homes=("", "L2", "L3"), engines=((), ("cluster",))),
     Machine("quad", 4, l1=(16_000, 40_000), cores=4),
@@ -62,10 +74,13 @@ MACHINES = (
     Machine("minpool", 3, l1=(20_000,), cores=16),
     Machine("mempool", 2, l1=(200_000,), cores=256),
     Machine("itapool", 2, l1=(200_000,), cores=192),
+    Machine(EXPORTED, 4, together=16),
 )
 
 
 def machines() -> list[Machine]:
     """Those that programs can run on here."""
     has_qemu = shutil.which("qemu-system-arm") is not None
-    return [machine for machine in MACHINES if has_qemu or machine.target != "cortex-m55"]
+    has_vela = importlib.util.find_spec("ethosu") is not None
+    present = {"cortex-m55": has_qemu, "cortex-m55+u55-128": has_qemu and has_vela, "cortex-m33+u65-256": has_vela}
+    return [machine for machine in MACHINES if present.get(machine.target, True)]

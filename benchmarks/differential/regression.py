@@ -14,7 +14,8 @@ from benchmarks.differential.judge import Place
 
 from tilewright.target.settings import DEFAULT, Settings
 
-FOLDER = Path(__file__).parents[2] / "tests" / "regressions"
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "tests" / "regressions"
 FEED, EXPECTED, FACTS = "feed/", "expected/", "facts"
 
 
@@ -24,6 +25,8 @@ def write(case: Case, family: str, seed: int, place: Place, folder: Path = FOLDE
     path = folder / f"{family}_{seed}_{place.target}{case.suffix}"
     path.write_bytes(case.model)
     asked = {key: value for key, value in dataclasses.asdict(place.settings).items() if value != getattr(DEFAULT, key)}
+    if place.settings.instructions:
+        asked["instructions"] = [str(Path(folder).relative_to(ROOT)) for folder in place.settings.instructions]
     facts = {
         "target": place.target, "settings": asked, "watched": place.is_watched, "allowed": dict(case.allowed),
         "options": dict(case.options),
@@ -39,6 +42,8 @@ def read(path: Path) -> tuple[Case, Place]:
         facts = json.loads(str(arrays[FACTS]))
         feeds, expected = (_part(arrays, start) for start in (FEED, EXPECTED))
     asked = {key: tuple(value) if isinstance(value, list) else value for key, value in facts["settings"].items()}
+    if "instructions" in asked:
+        asked["instructions"] = tuple(str(ROOT / folder) for folder in asked["instructions"])
     case = Case(path.read_bytes(), feeds, expected, facts["allowed"], facts["options"])
     return case, Place(facts["target"], Settings(**asked), facts["watched"])
 

@@ -1,4 +1,4 @@
-"""torch.cond, while_loop and scan: control flow that data decides, as PyTorch writes it."""
+"""torch.cond, while_loop, scan and map: control flow that data decides, as PyTorch writes it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ pytest.importorskip("onnxscript")
 
 from torch import nn  # noqa: E402
 from torch._higher_order_ops import scan, while_loop  # noqa: E402
+from torch._higher_order_ops.map import map as map_over  # noqa: E402
 
 
 class Deciding(nn.Module):
@@ -41,7 +42,15 @@ class Stepping(Deciding):
         return scan(step, torch.zeros(4), x)
 
 
-@pytest.mark.parametrize(("kind", "becomes"), [(Deciding, Branch), (Repeating, Loop), (Stepping, None)])
+class Mapping(Deciding):
+    def forward(self, n: Any, x: Any) -> Any:
+        return map_over(lambda row, n: (torch.tanh(self.one(row)), row.sum() * n), x, n)
+
+
+KINDS = [(Deciding, Branch), (Repeating, Loop), (Stepping, None), (Mapping, None)]
+
+
+@pytest.mark.parametrize(("kind", "becomes"), KINDS)
 def test_control_flow_by_data(kind: type[nn.Module], becomes: type | None) -> None:
     torch.manual_seed(0)
     module, x = kind().eval(), torch.ones(3, 4)

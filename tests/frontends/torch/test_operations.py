@@ -101,6 +101,10 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "triangles": (with_triangles, (SQUARE + 3 * torch.eye(4), draw(2, 4, 3))),
     "qr": (lambda a: (*torch.linalg.qr(a), torch.linalg.qr(a.mT, "r").R), (draw(2, 4, 3),)),
     "slogdet": (torch.linalg.slogdet, (torch.cat([SQUARE, torch.zeros(1, 4, 4)]),)),
+    "adaptive means of volumes": (
+        lambda x: torch.nn.functional.adaptive_avg_pool3d(x, (2, 1, 3)),
+        (draw(2, 3, 5, 4, 7),),
+    ),
     "bincount": (lambda x, w: (torch.bincount(x, minlength=6), torch.bincount(x, w, 6)), (INDICES, draw(5))),
     "cholesky": (lambda a: torch.linalg.cholesky(a @ a.mT + torch.eye(4)), (SQUARE,)),
 }
@@ -146,6 +150,11 @@ def test_as_many_as_data_says(name: str) -> None:
 def test_bincount_says_what_it_does_not_count() -> None:
     program = tw.compile(Function(lambda x: torch.bincount(x, minlength=6)).eval(), (INDICES,))
     assert any("numbers of minlength and more" in note for note in program.analysis.notes)
+
+
+def test_bincount_without_a_bound_is_refused() -> None:
+    with pytest.raises(tw.CompileError, match="bincount: without minlength gives a tensor whose size depends"):
+        tw.compile(Function(lambda x: torch.bincount(x)).eval(), (INDICES,))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 13])

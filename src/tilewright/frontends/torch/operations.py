@@ -10,10 +10,31 @@ from tilewright.frontends.torch import jacobi, linear_algebra, selections, speci
 
 def written_out(exported: Any) -> Any:
     """The program without these operations; itself where it has none of them."""
-    known = _decompositions()
-    if not any((node.target in known and _is_lacking(node)) or _writes_a_part(node) for node in exported.graph.nodes):
+    known, has_maps = _decompositions(), any(map(_is_map, exported.graph.nodes))
+    is_lacking = any(
+        (node.target in known and _is_lacking(node)) or _writes_a_part(node) for node in exported.graph.nodes
+    )
+    if not has_maps and not is_lacking:
         return exported
-    return exported.run_decompositions(known)
+    found = exported.run_decompositions(known)
+    return _maps_as_scans(found) if has_maps else found
+
+
+def _is_map(node: Any) -> bool:
+    import torch
+
+    return node.target is torch.ops.higher_order.map_impl
+
+
+def _maps_as_scans(program: Any) -> Any:
+    """A map is a scan that carries nothing on, which the exporter has. The program is nobody else's."""
+    import torch
+
+    for node in filter(_is_map, program.graph.nodes):
+        body, slices, others = node.args
+        node.target, node.args = torch.ops.higher_order.scan, (body, [], list(slices), tuple(others))
+    program.graph_module.recompile()
+    return program
 
 
 def notes(exported: Any) -> tuple[str, ...]:
@@ -86,7 +107,9 @@ def _decompositions() -> dict[Any, Callable[..., Any]]:
         aten.cdist.default: _distances, aten._cdist_forward.default: _distances,
         aten.median.dim: _median, aten.median.default: _median_of_all,
         aten.adaptive_max_pool1d.default: _adaptive_maxima_of_rows,
-        aten.adaptive_max_pool2d.default: _adaptive_maxima, aten.searchsorted.Tensor: _places,
+        aten.adaptive_max_pool2d.default: _adaptive_maxima,
+        aten._adaptive_avg_pool3d.default: _adaptive_means, aten.adaptive_avg_pool3d.default: _adaptive_means,
+        aten.searchsorted.Tensor: _places,
         aten.avg_pool2d.default: _divided_sums,
         aten.scaled_dot_product_attention.default: _attention,
         aten.index_put.default: selections.put_where, aten.index_put_.default: selections.put_where,
@@ -232,6 +255,16 @@ def _adaptive_maxima(x: Any, size: list[int]) -> Any:
 def _adaptive_maxima_of_rows(x: Any, size: list[int]) -> Any:
     values, places = _adaptive_maxima(x.unsqueeze(-2), [1, *size])
     return values.squeeze(-2), places.squeeze(-2)
+
+
+def _adaptive_means(x: Any, size: list[int]) -> Any:
+    """One axis after the other: windows of an axis are all over the same elements of the others."""
+    import torch
+
+    for axis, parts in enumerate(size, -3):
+        spans = _spans(x.shape[axis], parts)
+        x = torch.cat([x.narrow(axis, first, end - first).mean(axis, keepdim=True) for first, end in spans], axis)
+    return x
 
 
 def _spans(size: int, parts: int) -> list[tuple[int, int]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tilewright.errors import CompileError
+
 
 def largest_so_far(x: Any, dim: int) -> Any:
     return _so_far(x, dim, -math.inf)
@@ -60,7 +62,8 @@ def frequencies(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     import torch
 
     if not minlength:
-        return NotImplemented
+        what = "without minlength gives a tensor whose size depends on the inputs"
+        raise CompileError("bincount", what, "give it minlength: one more than the largest number that is counted")
     is_one = x.unsqueeze(0) == torch.arange(minlength).unsqueeze(1)
     if weights is None:
         return is_one.to(torch.int64).sum(-1)
