@@ -124,6 +124,8 @@ def _exported(cases: Sequence[tuple[Case, Graph]]) -> Verdict:
 def _refusal(error: CompileError) -> Verdict:
     if not error.where or not error.what:
         return Verdict(WRONG, f"a refusal without text: {error}")
+    if error.where.startswith("compiler "):
+        return Verdict(WRONG, f"its C is not compiled: {error}")
     return Verdict(REFUSED, str(error))
 
 

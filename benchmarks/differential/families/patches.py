@@ -40,8 +40,10 @@ class Layers:
         self.x = self.values(shape, constant=False)
 
     def values(self, shape: tuple[int, ...], constant: bool) -> str:
-        drawn = self.net.choices.numpy().standard_normal(shape)
-        return self.net.give(drawn.astype(np.float32), constant)
+        """Sums of their products depend on the order: other runtimes round otherwise."""
+        name = self.net.give(self.net.choices.numpy().standard_normal(shape).astype(np.float32), constant)
+        self.net.exact[name] = False
+        return name
 
     @property
     def shape(self) -> tuple[int, ...]:
