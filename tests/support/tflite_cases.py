@@ -383,6 +383,7 @@ QUANTISED: dict[str, Case] = {
         "MirrorPadOptions", Mode=0,
     ),
     "conv_int16": conv("int16"), "depthwise_int16": depthwise("int16"), "connected_int16": connected("int16"),
+    "relu_int16": unary("RELU", dtype="int16", version=2), "relu6_int16": unary("RELU6", dtype="int16", same=True),
     "add_int16": binary("ADD", "AddOptions", "int16"), "mul_int16": binary("MUL", "MulOptions", "int16"),
 }  # fmt: skip
 """Files of quantised tensors."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.random import Generator
 
@@ -21,20 +23,34 @@ from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.reshape import Reshape
 
-KINDS = ("conv", "depthwise", "add", "mul", "pool", "average", "scaled", "concat", "pad", "square", "patches")
+KINDS = (
+    "conv",
+    "depthwise",
+    "add",
+    "mul",
+    "pool",
+    "average",
+    "scaled",
+    "concat",
+    "pad",
+    "square",
+    "patches",
+    "subtract",
+)
 
 
 class Drawing:
-    """Tensors are images with channels second; each has a zero point."""
+    """Tensors are images, or rows, with channels second; each has a zero point."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, axes: int) -> None:
+        self.axes = axes
         self.random = np.random.default_rng(seed)
         self.builder = Builder(f"drawn_{seed}")
         self.zeros: dict[str, int] = {}
         self.made: list[str] = []
 
     def network(self, layers: int) -> Graph:
-        size = tuple(int(one) for one in self.random.integers(5, 13, 2))
+        size = tuple(int(one) for one in self.random.integers(5, 13, self.axes))
         first = self.builder.input("x", TensorType("int8", (1, int(self.random.integers(1, 9)), *size)))
         self.made.append(self.conv(first, self.zero()))
         for _ in range(layers):
@@ -50,6 +66,10 @@ class Drawing:
 
     def shape(self, tensor: str) -> tuple[int, ...]:
         return self.builder.type_of(tensor).shape
+
+    def plain(self) -> tuple[tuple[int, ...], ...]:
+        """Dilations and padding of windows that have none."""
+        return (1,) * self.axes, (0,) * (2 * self.axes)
 
     def any(self) -> str:
         return str(self.random.choice(self.made))
@@ -89,10 +109,10 @@ class Drawing:
         _, channels, *size = self.shape(given)
         taps = [int(self.random.integers(1, min(one, 4) + 1)) for one in size]
         padding = tuple(int(self.random.integers(0, one)) for one in (*taps, *taps))
-        strides = tuple(int(one) for one in self.random.integers(1, 4, 2))
-        constants, shift = self.factors(filters, channels // groups * taps[0] * taps[1])
+        strides = tuple(int(one) for one in self.random.integers(1, 4, self.axes))
+        constants, shift = self.factors(filters, channels // groups * math.prod(taps))
         zero = self.zeros[given] if zero is None else zero
-        op = Conv(strides, padding=padding, groups=groups, x_zero=zero, requant=self.requant(shift))
+        op = Conv(strides, (1,) * self.axes, padding, groups=groups, x_zero=zero, requant=self.requant(shift))
         made = [given, self.weights(filters, channels // groups, *taps), *constants]
         return self.emit(op, made, op.requant.zero_point if op.requant else 0)
 
@@ -103,9 +123,10 @@ class Drawing:
         sides = [taps for taps in (4, 5, 6) if not any(one % taps for one in size)]
         if not sides:
             return self.conv()
-        constants, shift = self.factors(7, channels * sides[0] ** 2)
-        op = Conv((sides[0], sides[0]), x_zero=self.zeros[given], requant=self.requant(shift))
-        made = [given, self.weights(7, channels, sides[0], sides[0]), *constants]
+        constants, shift = self.factors(7, channels * sides[0] ** self.axes)
+        taps = (sides[0],) * self.axes
+        op = Conv(taps, *self.plain(), x_zero=self.zeros[given], requant=self.requant(shift))
+        made = [given, self.weights(7, channels, *taps), *constants]
         return self.emit(op, made, op.requant.zero_point if op.requant else 0)
 
     def dense(self, given: str, channels: int) -> str:
@@ -128,9 +149,14 @@ class Drawing:
         pair = self._pair()
         return self.conv() if pair is None else self.sum_of(pair)
 
-    def sum_of(self, pair: tuple[str, str]) -> str:
+    def subtract(self) -> str:
+        pair = self._pair()
+        return self.conv() if pair is None else self.sum_of(pair, -1)
+
+    def sum_of(self, pair: tuple[str, str], sign: int = 1) -> str:
         requant = self.requant(20)
         mul = [int(one * 2**20) for one in self.random.uniform(0.1, 1.5, 2)]
+        mul[1] *= sign
         offset = -sum(factor * self.zeros[one] for factor, one in zip(mul, pair, strict=True))
         return self.emit(QLinearAdd(mul[0], mul[1], offset, requant), list(pair), requant.zero_point)
 
@@ -157,18 +183,18 @@ class Drawing:
     def pool(self) -> str:
         given = self.any()
         kernel = tuple(min(int(self.random.integers(1, 4)), one) for one in self.shape(given)[2:])
-        strides = tuple(int(one) for one in self.random.integers(1, 3, 2))
-        return self.emit(MaxPool(strides, kernel=kernel), [given], self.zeros[given])
+        strides = tuple(int(one) for one in self.random.integers(1, 3, self.axes))
+        return self.emit(MaxPool(strides, *self.plain(), kernel=kernel), [given], self.zeros[given])
 
     def average(self) -> str:
         given = self.any()
         kernel = tuple(min(int(self.random.integers(1, 4)), one) for one in self.shape(given)[2:])
-        op = QLinearAveragePool((1, 1), kernel=kernel, **self._mean_of(given))
+        op = QLinearAveragePool((1,) * self.axes, *self.plain(), kernel=kernel, **self._mean_of(given))
         return self.emit(op, [given], op.requant.zero_point)
 
     def mean(self) -> str:
         given = self.made[-1]
-        op = QLinearReduceMean((2, 3), **self._mean_of(given))
+        op = QLinearReduceMean(tuple(range(2, 2 + self.axes)), **self._mean_of(given))
         return self.emit(op, [given], op.requant.zero_point)
 
     def _mean_of(self, given: str) -> dict[str, object]:
@@ -184,7 +210,8 @@ class Drawing:
 
     def pad(self) -> str:
         given = self.any()
-        pads = (0, 0, *(int(one) for one in self.random.integers(0, 3, 2)), 0, 0, 1, 0)
+        before = (int(one) for one in self.random.integers(0, 3, self.axes))
+        pads = (0, 0, *before, 0, 0, 1, *(0,) * (self.axes - 1))
         return self.emit(Pad(pads, self.zeros[given]), [given], self.zeros[given])
 
     def square(self) -> str:
@@ -193,8 +220,8 @@ class Drawing:
         return self.sum_of((given, given))
 
 
-def drawn(seed: int, layers: int = 6) -> Graph:
-    return Drawing(seed).network(layers)
+def drawn(seed: int, layers: int = 6, axes: int = 2) -> Graph:
+    return Drawing(seed, axes).network(layers)
 
 
 def inputs_of(graph: Graph, random: Generator) -> dict[str, np.ndarray]:

@@ -38,6 +38,8 @@ LARGEST_WEIGHT = 127
 """Of a requantisation of its own: the larger, the finer is its summand."""
 FACTOR_BITS, MOST_SHIFT = 30, 62
 """Of factors, and of the shift behind them, before they are TensorFlow Lite's."""
+IMAGES = (3, 4)
+"""Axes of images and rows, with channels."""
 MOST_TAPS, TALLEST = 4096, 64
 """Of a kernel."""
 MOST_OFF = 0.01
@@ -45,9 +47,9 @@ MOST_OFF = 0.01
 MOST_OFF_WIDE = 0.5
 """The same of 16 bits: their zero point is such a summand, because those of an NPU have none."""
 KINDS = ("Conv", "MatMul", "QLinearAdd", "QLinearMul", "QLinearReduceMean", "QLinearAveragePool", "RequantShift")
-NUMBERS = Numbers(steps_by_operator=dict.fromkeys((*KINDS, "TfliteAdd", "Reshape"), 1.0), share=1 / 4)
+NUMBERS = Numbers(steps_by_operator=dict.fromkeys((*KINDS, "TfliteAdd", "Reshape"), 1.0), share=MOST_OFF_WIDE)
 """Two roundings where there was one, and factors of 24 bits: a result near a tie may be the next one. Of bytes that are
-few; of 16 bits those whose zero point has been rounded to a total."""
+few; of 16 bits, whose zero point has been rounded to a total, it is the share of a step by which that is off."""
 
 
 def run(graph: Graph) -> Graph:
@@ -204,20 +206,19 @@ def _mean(
 ) -> Mapping[str, str] | None:
     """A sum of all of a window, and one factor."""
     shape = builder.type_of(node.inputs[0]).shape
-    if len(shape) != 4 or op.mul <= 0:
+    if len(shape) not in IMAGES or op.mul <= 0:
         return None
+    conv = replace(_filter_per_channel(shape), x_zero=op.x_zero)
     if isinstance(op, QLinearReduceMean):
-        if tuple(axis % 4 for axis in op.axes) != (2, 3):
+        if tuple(axis % len(shape) for axis in op.axes) != tuple(range(2, len(shape))):
             return None
-        conv = Conv(groups=shape[1], x_zero=op.x_zero)
         taps: tuple[int, ...] = shape[2:]
     else:
         if any(op.padding) or op.channels_last or set(op.dilations) != {1}:
             return None
-        conv = Conv(op.strides, groups=shape[1], x_zero=op.x_zero)
-        taps = op.kernel
+        conv, taps = replace(conv, strides=op.strides), op.kernel
     count = math.prod(taps)
-    if count > MOST_TAPS or taps[0] > TALLEST:
+    if count > MOST_TAPS or (len(taps) > 1 and taps[0] > TALLEST):
         return None
     bits = FACTOR_BITS - op.mul.bit_length() + count.bit_length() - 1
     mul = np.full(shape[1], round(op.mul * 2.0**bits / count), np.int32)
@@ -234,7 +235,7 @@ def _scaling(graph: Graph, node: Node, op: RequantShift, builder: Builder) -> Ma
     """A factor and a summand for each channel."""
     shape = builder.type_of(node.inputs[0]).shape
     mul, add = (builder.constants.get(name) for name in node.inputs[1:3])
-    if len(shape) not in (2, 4) or op.axis not in (-1, 1) or mul is None or add is None:
+    if len(shape) not in (2, *IMAGES) or op.axis not in (-1, 1) or mul is None or add is None:
         return None
     channels = shape[1]
     mul, add = (np.broadcast_to(values.reshape(-1), channels).astype(np.int64) for values in (mul, add))
@@ -246,12 +247,21 @@ def _scaling(graph: Graph, node: Node, op: RequantShift, builder: Builder) -> Ma
     bias = np.rint(add * float(LARGEST_WEIGHT) / np.abs(mul))
     if np.any(factor <= 0) or np.any(np.abs(bias) >= 2**31):
         return None
-    conv = Conv(groups=channels, requant=replace(op.requant, shift=op.requant.shift + bits, rounding=Rounding.HALF_UP))
+    image_shape = shape if len(shape) > 2 else (*shape, 1, 1)
+    requant = replace(op.requant, shift=op.requant.shift + bits, rounding=Rounding.HALF_UP)
+    conv = replace(_filter_per_channel(image_shape), requant=requant)
+    weights = weights.reshape(channels, 1, *[1] * (len(image_shape) - 2))
     constants: dict[str, Array] = {"weights": weights, "bias": bias.astype(np.int32), "mul": factor.astype(np.int32)}
     image = node.inputs[0]
     if len(shape) == 2:
-        (image,) = builder.add(Reshape((*shape, 1, 1)), [image])
+        (image,) = builder.add(Reshape(image_shape), [image])
     return _convolution(graph, node, builder, conv, constants, image)
+
+
+def _filter_per_channel(shape: tuple[int, ...]) -> Conv:
+    """Over images of a shape."""
+    axes = len(shape) - 2
+    return Conv((1,) * axes, (1,) * axes, (0,) * (2 * axes), groups=shape[1])
 
 
 def _convolution(

@@ -19,6 +19,7 @@ from tilewright.ops.globalmaxpool import GlobalMaxPool
 from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.pad import Pad
 from tilewright.ops.qlinearadd import QLinearAdd
+from tilewright.ops.qlinearfunction import QLinearFunction
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.slice import Slice
@@ -103,6 +104,8 @@ def _fix_scales(made: Meaning, node: Node) -> None:
     if not isinstance(op, QLinearAdd | TfliteAdd | QLinearMul):
         return
     out = made.scale(node.outputs[0])
+    if min((product_ratio(op),) if isinstance(op, QLinearMul) else ratios(op)) <= 0:
+        return
     if isinstance(op, QLinearMul):
         first = _fix(made, node.inputs[0], 1.0)
         _fix(made, node.inputs[1], product_ratio(op) * out / first)
@@ -117,11 +120,12 @@ def _fix(made: Meaning, tensor: str, scale: float) -> float:
 
 
 def _stated_zeros(graph: Graph) -> Iterator[tuple[str, int]]:
-    """By who makes a tensor, by what the network says of its inputs, and then by who reads it."""
+    """By who makes a tensor, by what the network says of its inputs, and then by who reads it. A table has its zero
+    point in itself."""
     yield from ((name, scale.zero_point) for name, scale in graph.scales.inputs.items())
     for node in graph.nodes:
         requant = getattr(node.op, "requant", None)
-        if requant is not None:
+        if requant is not None and not isinstance(node.op, QLinearFunction):
             yield node.outputs[0], requant.zero_point
         elif isinstance(node.op, QuantizeLinear) and len(node.inputs) > 2 and node.inputs[2] in graph.constants:
             yield node.outputs[0], int(graph.constants[node.inputs[2]].reshape(-1)[0])

@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tilewright.errors import CompileError
+from tilewright.targets.ethos_u.against_file import differences
 from tilewright.toolchain.compiler import cache_folder
 
 MAGIC_AT, MAGIC = 4, b"TFL3"
@@ -41,9 +42,6 @@ class Left:
     tensor: str
     """Its first result."""
     why: str
-
-    def __str__(self) -> str:
-        return f"{self.kind} '{self.tensor}' stays on the core: {self.why}"
 
 
 @dataclass(frozen=True)
@@ -71,11 +69,31 @@ def for_npu(npu: str, model: Any) -> tuple[Any, tuple[str, ...]]:
     if not data or STREAM in data:
         return model, (ESTIMATE,)
     made = compiled_by_vela(npu, data, stem)
-    notes = tuple(map(str, made.left))
+    notes = tuple(_notes(made.left))
     if STREAM not in made.data:
         what = f"Vela leaves all of it to the core{': ' + notes[0] if notes else ''}"
         raise CompileError(f"model '{stem}'", what, PLAIN)
-    return made.path, (*notes, ESTIMATE)
+    return made.path, (*notes, *_compared(data, made, stem), ESTIMATE)
+
+
+def _notes(left: Sequence[Left]) -> Iterator[str]:
+    """One for each kind of operator and reason."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for one in left:
+        alike.setdefault((one.kind, one.why), []).append(one.tensor)
+    for (kind, why), tensors in alike.items():
+        others = len(set(tensors)) - 1
+        yield f"{kind} '{tensors[0]}'{f' and {others} others' if others else ''} stays on the core: {why}"
+
+
+def _compared(data: bytes, made: MadeByVela, stem: str) -> tuple[str, ...]:
+    """Notes on what the streams of a file compute otherwise; a file that has none is not compared again."""
+    if made.is_checked():
+        return ()
+    notes = differences(data, made.data, stem)
+    if not notes:
+        made.keep_checked()
+    return notes
 
 
 def compiled_by_vela(npu: str, data: bytes, stem: str) -> MadeByVela:

@@ -4,7 +4,7 @@ file cannot say what the node computes."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -174,14 +174,15 @@ def _conv(made: Writing, node: Node) -> None:
     if given is None:
         raise Refusal("its weights are computed")
     requant = _is_tflite(op.requant)
-    if not op.channels_last or op.rank != 2:
-        raise Refusal(f"works on {op.rank} spatial axes" if op.rank != 2 else "has channels as the second axis")
-    image = _window(made, node, op, given.shape[1:3], op.x_zero)
+    if not op.channels_last:
+        raise Refusal("has channels as the second axis")
+    slid = _plane(op)
+    shape, kind = (len(given), *_rows(given.shape[1:-1]), given.shape[-1]), "CONV_2D"
+    image = _window(made, node, slid, shape[1:3], op.x_zero)
     weights = _weights(made, node, op.x_zero, given, op.w_zero)
-    shape, kind = given.shape, "CONV_2D"
     attributes = {
-        "StrideH": op.strides[0], "StrideW": op.strides[1], "DilationHFactor": op.dilations[0],
-        "DilationWFactor": op.dilations[1], "FusedActivationFunction": _clamp(requant), "Padding": image[1],
+        "StrideH": slid.strides[0], "StrideW": slid.strides[1], "DilationHFactor": slid.dilations[0],
+        "DilationWFactor": slid.dilations[1], "FusedActivationFunction": _clamp(requant), "Padding": image[1],
     }  # fmt: skip
     rows = weights.rows.reshape(shape)
     if op.groups > 1 and shape[3] == 1:
@@ -190,7 +191,37 @@ def _conv(made: Writing, node: Node) -> None:
     axis = 3 if kind != "CONV_2D" else 0
     operands = (image[0], made.constant(rows, weights.scales, axis), _bias_of(made, node, weights))
     options = "Conv2DOptions" if kind == "CONV_2D" else "DepthwiseConv2DOptions"
-    made.file.apply(kind, operands, made.tensor(node.outputs[0]), options, **attributes)
+    _apply_to_image(made, node, kind, operands, options, attributes)
+
+
+def _rows(sizes: Shape) -> Shape:
+    """Those of an image; one axis is its only row."""
+    return sizes if len(sizes) == 2 else (1, *sizes)
+
+
+def _plane(op: Windowed) -> Windowed:
+    """The same windows over an image."""
+    if op.rank == 2:
+        return op
+    before, after = op.padding
+    return replace(op, strides=(1, *op.strides), dilations=(1, *op.dilations), padding=(0, before, 0, after))
+
+
+def _image_shape(made: Writing, name: str) -> Shape:
+    first, *sizes, channels = made.graph.types[name].shape
+    return (first, *_rows(tuple(sizes)), channels)
+
+
+def _apply_to_image(
+    made: Writing, node: Node, kind: str, operands: Sequence[int], options: str, attributes: Mapping[str, int]
+) -> None:
+    """An operator whose result is an image in the file; in the graph it may be a row."""
+    result = made.tensor(node.outputs[0])
+    shape = _image_shape(made, node.outputs[0])
+    image = result if made.file.tensors[result].shape == shape else made.like(node.outputs[0], shape)
+    made.file.apply(kind, operands, image, options, **attributes)
+    if image != result:
+        made.reshaped(image, result)
 
 
 def _bias_of(made: Writing, node: Node, weights: Weights) -> int:
@@ -201,10 +232,12 @@ def _bias_of(made: Writing, node: Node, weights: Weights) -> int:
 def _window(made: Writing, node: Node, op: Windowed, kernel: Shape, zero: int | None) -> tuple[int, int]:
     """The image that windows slide over, padded by an operator of its own where a file has no word for it, and that
     word. `zero` is what stands for nothing; None where padding does not count."""
-    shape = made.graph.types[node.inputs[0]].shape
+    shape = _image_shape(made, node.inputs[0])
     if shape[0] != 1:
         raise Refusal(f"has {shape[0]} images at once, the NPU takes one")
     image = made.tensor(node.inputs[0])
+    if made.file.tensors[image].shape != shape:
+        image = made.reshaped(image, made.like(node.inputs[0], shape))
     if not any(op.padding):
         return image, VALID
     if zero is not None and zero != made.meaning.zero(node.inputs[0]):
@@ -284,16 +317,15 @@ def _both(made: Writing, node: Node, kind: str, options: str, requant: Requant) 
 
 def _pool(made: Writing, node: Node) -> None:
     op = instance(node.op, MaxPool)
-    if not op.channels_last or op.rank != 2 or set(op.dilations) != {1}:
+    if not op.channels_last or set(op.dilations) != {1}:
         raise Refusal("has channels as the second axis, or gaps in its windows")
-    image, padding = _window(made, node, op, op.kernel, None)
-    sizes = {
-        "FilterHeight": op.kernel[0],
-        "FilterWidth": op.kernel[1],
-        "StrideH": op.strides[0],
-        "StrideW": op.strides[1],
-    }
-    made.file.apply("MAX_POOL_2D", (image,), made.tensor(node.outputs[0]), "Pool2DOptions", Padding=padding, **sizes)
+    slid, kernel = _plane(op), _rows(op.kernel)
+    image, padding = _window(made, node, slid, kernel, None)
+    attributes = {
+        "FilterHeight": kernel[0], "FilterWidth": kernel[1], "StrideH": slid.strides[0], "StrideW": slid.strides[1],
+        "Padding": padding,
+    }  # fmt: skip
+    _apply_to_image(made, node, "MAX_POOL_2D", (image,), "Pool2DOptions", attributes)
 
 
 # ---- moves ----------------------------------------------------------------------------------------------------------

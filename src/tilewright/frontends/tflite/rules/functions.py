@@ -65,11 +65,13 @@ def _rescaled(node: Node, values: Array, rounding: Rounding, factor: float = 1.0
 
 def _rectifier(activation: int) -> Callable[[Node], Sequence[str]]:
     def rule(node: Node) -> Sequence[str]:
-        if not _is_bytes(node):
+        if node.dtype() == "float32":
             return [node.emit(Relu() if activation == RELU else Clip(*BOUNDS[activation]), node.input(0))]
         scale, zero, dtype = result(node)
         if activation != RELU and node.meant.name == "micro" and operand(node, 0) != (scale, zero):
             raise Refusal("TensorFlow Lite Micro takes it with one scale only", "--tflite-rounding reference rescales")
+        if not _is_bytes(node):
+            return [_requantised(node, node.meant.integers, clamp(activation, scale, zero, dtype))]
         rescaled = _rescaled(node, _bytes(node), node.meant.integers)
         return _tabulated(node, np.clip(rescaled, *clamp(activation, scale, zero, dtype)))
 
@@ -181,14 +183,21 @@ def quantize(node: Node) -> Sequence[str]:
         return [node.emit(Quant(scale, zero, *limits(dtype)), node.input(0))]
     if node.dtype() in ("int8", "uint8"):
         return _tabulated(node, _rescaled(node, _bytes(node), _between_bytes(node, dtype)))
+    return [_requantised(node, node.meant.others, limits(dtype))]
+
+
+def _requantised(node: Node, rounding: Rounding, bounds: tuple[int, int]) -> str:
+    """Elements of more than 8 bits in the scale of the result, within bounds."""
+    scale, zero, dtype = result(node)
     in_scale, in_zero = operand(node, 0)
-    mul, add = factors(in_scale / scale, node.meant.others)
-    requant = Requant(0, dtype, *limits(dtype), zero, node.meant.others)
+    mul, add = factors(in_scale / scale, rounding)
     x = node.input(0)
     if in_zero:
         x = node.emit(Sub(wide=True), x, node.add_constant(np.asarray(in_zero, node.dtype()), "zero"))
     exponents = node.add_constant(np.zeros(1, np.int32) if add is None else add, "exponents")
-    return [node.emit(RequantShift(requant), x, node.add_constant(mul, "mul"), exponents)]
+    return node.emit(
+        RequantShift(Requant(0, dtype, *bounds, zero, rounding)), x, node.add_constant(mul, "mul"), exponents
+    )
 
 
 def _between_bytes(node: Node, dtype: str) -> Rounding:

@@ -1,0 +1,66 @@
+"""A whole file through Vela, held to what the file computes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.support.npu_cases import CASES
+from tests.support.tflite_cases import NONE, one
+from tests.support.tflite_models import T
+from tilewright.errors import CompileError
+from tilewright.targets.ethos_u import vela
+from tilewright.targets.ethos_u.against_file import differences
+from tilewright.targets.ethos_u.vela import ESTIMATE, MadeByVela, for_npu
+
+REASON = "pip install 'tilewright[ethos-u]'"
+NPU = "ethos-u55-128"
+
+
+def added(zero: int) -> bytes:
+    """Two tensors and their sum, with a zero point."""
+    x = T("int8", (1, 4, 4, 8), 0.1, 3)
+    result = T("int8", (1, 4, 4, 8), 0.15, zero)
+    return one("ADD", [x, x], result, "AddOptions", FusedActivationFunction=NONE)
+
+
+def test_equal_files_have_no_notes() -> None:
+    assert differences(added(0), added(0), "network") == ()
+
+
+def test_a_step_is_a_note() -> None:
+    (note,) = differences(added(0), added(1), "network")
+    assert note.startswith("Vela's streams give other results than the file: ")
+    assert note.endswith("differ, by at most 1")
+
+
+def test_other_results_are_an_error() -> None:
+    with pytest.raises(CompileError, match=r"model 'network': Vela's streams give other results .* by at most 40"):
+        differences(added(0), added(40), "network")
+
+
+def test_indices_are_not_drawn() -> None:
+    given = [T("int8", (9, 4), 0.1, 0), T("int32", (2,))]
+    data = one("GATHER", given, T("int8", (2, 4), 0.1, 0), "GatherOptions", Axis=0)
+    (note,) = differences(data, data, "network")
+    assert "nobody has compared Vela's streams with the file: its input 't1' is int32" in note
+
+
+@pytest.mark.parametrize("name", ["conv", "depthwise16", "softmax", "relu16"])
+def test_vela_is_right(name: str) -> None:
+    pytest.importorskip("ethosu.vela", reason=REASON)
+    assert for_npu(NPU, CASES[name](np.random.default_rng(5)))[1] == (ESTIMATE,)
+
+
+def test_a_stream_that_computes_something_else_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here it is that of another file."""
+    pytest.importorskip("ethosu.vela", reason=REASON)
+    real = vela.compiled_by_vela
+
+    def of_another(npu: str, data: bytes, stem: str) -> MadeByVela:
+        return real(npu, added(40), stem)
+
+    monkeypatch.setattr(vela, "compiled_by_vela", of_another)
+    monkeypatch.setattr(MadeByVela, "is_checked", lambda made: False)
+    with pytest.raises(CompileError, match="Vela's streams give other results than the file"):
+        for_npu(NPU, added(0))
