@@ -11,6 +11,7 @@ from pathlib import Path
 from tilewright.emulator import vector_timing
 from tilewright.emulator.counting import BlockCost
 from tilewright.emulator.decoding import decoded, disassembler
+from tilewright.emulator.doorbell import REGISTERS, RING, WORD, DoorbellHost, ring
 from tilewright.emulator.faults import stack_overrun
 from tilewright.emulator.qemu_counting import FAULT, NOTED, BlockTable
 from tilewright.emulator.qemu_machines import machine_of
@@ -21,11 +22,13 @@ from tilewright.emulator.semihosting import REQUEST, answer
 from tilewright.emulator.stack import stack_of
 from tilewright.emulator.timing import REMARKS, block_cost
 from tilewright.emulator.vectors import vectors_address
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, Refusal
 from tilewright.sim.activity import Activity
 from tilewright.sim.platform import Platform
 from tilewright.sim.program.elf import MACHINE_ARM, Elf, bytes_between, code_sections, read_elf, symbol_address
 from tilewright.sim.results import Report
+from tilewright.sim.rtl.build import RtlDevice
+from tilewright.sim.user.device import UserDevice
 from tilewright.sim.watching.probes import EngineJob, Probe
 
 POLL = 0.2
@@ -48,6 +51,7 @@ class Qemu:
 
     user_devices: tuple[str, ...] = ()
     counts_calls = True
+    _device: tuple[str, UserDevice] | None = None
 
     def __init__(self, platform: Platform) -> None:
         find_qemu()
@@ -58,6 +62,13 @@ class Qemu:
         self._folder = tempfile.TemporaryDirectory(prefix="tilewright-qemu-")
         self._core = platform.groups[0].name
         self._faults: dict[int, int] = {}
+        self._jobs: list[EngineJob] = []
+
+    def attach(self, name: str, device: UserDevice | RtlDevice | str | Path, includes: tuple[Path, ...] = ()) -> None:
+        """One object in Python, which programs reach by a doorbell."""
+        if self._device is not None or not isinstance(device, UserDevice):
+            raise CompileError(f"device {name}", "QEMU takes one device, in Python", "leave --emulator qemu out")
+        self._device = name, device
 
     def close(self) -> None:
         """QEMU ends; so it does where this object is forgotten, or Python ends."""
@@ -151,11 +162,30 @@ class Qemu:
     def _answer(self) -> None:
         """What the program asks with the breakpoint that it has come to."""
         operation, argument = self.argument(0), self.argument(1)
+        if operation == RING and self._device is not None:
+            self._ring(argument, *self._device)
         found = answer(operation, argument, self._remote.read)
         self.stdout += found.text
         self.exit_code = found.exit_code
         self._remote.set_register(0, found.result)
         self._remote.set_register(PROGRAM_COUNTER, self._pc + len(REQUEST))
+
+    def _ring(self, block: int, name: str, device: UserDevice) -> None:
+        """The core stands while the device works."""
+        host, now = DoorbellHost(self._saved, self._remote.write), self.cycle
+        try:
+            registers = ring(device, host, self._remote.read(block, WORD * (REGISTERS + 1)), now)
+        except Refusal as error:
+            raise error.at(f"device {name}, cycle {now}") from None
+        self._remote.write(block, registers)
+        self._table.stand(host.cycles)
+        self._jobs.append(EngineJob(name, now, now + host.cycles))
+
+    def _saved(self, address: int, size: int) -> bytes:
+        """Memory by way of a file, which is quicker than packets."""
+        path = Path(self._folder.name) / "saved"
+        self._remote.save(address, size, path)
+        return path.read_bytes()
 
     @property
     def _pc(self) -> int:
@@ -220,7 +250,7 @@ class Qemu:
         return probes_of(self._table.events)
 
     def jobs(self) -> list[EngineJob]:
-        return []
+        return self._jobs
 
     def activity(self) -> Activity:
         return activity_of(self._table.now)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -36,6 +36,7 @@ class BlockTable:
         self._head = np.memmap(self.table, HEAD, "r+", 0, 1)
         self._blocks = np.memmap(self.table, BLOCK, "r+", HEAD.itemsize, MOST_BLOCKS)
         self._cost_of = cache(cost_of)
+        self._stands: list[tuple[int, int]] = []
 
     def note(self, places: Mapping[int, int]) -> None:
         """Coming to one of these addresses is an event of a kind from now on."""
@@ -65,27 +66,36 @@ class BlockTable:
         known = self._blocks[: self._used]
         return int((known["executed"] * known["instructions"]).sum())
 
+    def stand(self, cycles: int) -> None:
+        """The core has done nothing for so long, since the last event."""
+        self._stands.append((sum(1 for _ in self._records()), cycles))
+
     @property
     def now(self) -> Total:
         known = self._blocks[: self._used]
-        return self._counted(known["executed"], known["left"])
+        return self._counted(known["executed"], known["left"], sum(cycles for _, cycles in self._stands))
 
     @property
     def events(self) -> list[Event]:
-        data, found, at = self.events_file.read_bytes(), [], 0
-        while at < len(data):
-            address, used = np.frombuffer(data, "u4", 2, at)
-            counts = np.frombuffer(data, "u8", 2 * int(used), at + 8).reshape(-1, 2)
-            done = self._counted(counts[:, 0], counts[:, 1])
-            found.append(Event(int(address), done))
-            at += 8 + 16 * int(used)
+        found = []
+        for number, (address, counts) in enumerate(self._records()):
+            stood = sum(cycles for before, cycles in self._stands if before <= number)
+            found.append(Event(address, self._counted(counts[:, 0], counts[:, 1], stood)))
         return found
 
-    def _counted(self, executed: Array, left: Array) -> Total:
+    def _records(self) -> Iterator[tuple[int, Array]]:
+        """Of events: the place, and how often blocks had run."""
+        data, at = self.events_file.read_bytes(), 0
+        while at < len(data):
+            address, used = np.frombuffer(data, "u4", 2, at)
+            yield int(address), np.frombuffer(data, "u8", 2 * int(used), at + 8).reshape(-1, 2)
+            at += 8 + 16 * int(used)
+
+    def _counted(self, executed: Array, left: Array, stood: int) -> Total:
         known = self._blocks[: len(executed)]
         costs = [self._cost_of(int(one["address"]), int(one["bytes"])) for one in known]
         cycles = executed @ np.array([cost.cycles for cost in costs], "u8")
-        taken = cycles + left @ np.array([cost.leaving for cost in costs], "u8")
+        taken = stood + cycles + left @ np.array([cost.leaving for cost in costs], "u8")
         return Total(int((executed * known["instructions"]).sum()), int(taken), int(taken), 0)
 
 

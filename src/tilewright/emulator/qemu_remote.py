@@ -5,6 +5,7 @@ from __future__ import annotations
 import select
 import socket
 from collections.abc import Iterable
+from pathlib import Path
 
 CHUNK = 1024
 """Bytes of memory in a packet, of the 2 KiB that fit."""
@@ -42,6 +43,17 @@ class Remote:
             part = data[at - address :][:count]
             if self._ask(f"M{at:x},{count:x}:{part.hex()}") != "OK":
                 raise ValueError(f"there is no memory at {at:#x}")
+
+    def save(self, address: int, size: int, path: Path) -> None:
+        """Bytes into a file, by a command of QEMU's monitor."""
+        self._send("qRcmd," + f'memsave {address:#x} {size} "{path}"'.encode().hex())
+        said = ""
+        while (reply := self._packet(SECONDS)) != "OK":
+            if reply is None or not reply.startswith("O"):
+                raise Lost(f"its monitor does not answer: {reply}")
+            said += bytes.fromhex(reply[1:]).decode()
+        if said.strip():
+            raise ValueError(said.strip())
 
     def register(self, number: int) -> int:
         return int.from_bytes(bytes.fromhex(self._ask(f"p{number:x}")), "little")

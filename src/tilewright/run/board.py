@@ -10,11 +10,12 @@ import numpy as np
 
 from tilewright.codegen.external_kernels import blaming, with_flags
 from tilewright.codegen.program_call import CHANGING_INPUTS
+from tilewright.emulator.doorbell import FLAG
 from tilewright.ir.types import Array
 from tilewright.run.footprint import Footprint, footprint, paint_stack
 from tilewright.run.simulated import LINK_SCRIPT, WARNINGS, SimulatedProgram, SocRun, come_to
 from tilewright.sim.program.elf import Elf
-from tilewright.target.runner import Machine, virtual_soc
+from tilewright.target.runner import QEMU, Machine, virtual_soc
 from tilewright.toolchain.compiler import compile_objects, link_without_runtime
 
 PROBE = "tw_probe"
@@ -51,7 +52,8 @@ class BoardProgram(SimulatedProgram):
     def _built(self, inputs: Mapping[str, Array], name: str, network_flags: tuple[str, ...]) -> Path:
         runner = virtual_soc(self.target.runner, "run")
         self._write_inputs(inputs, CHANGING_INPUTS)
-        flags = [*self.target.flags, *WARNINGS, "-I", "runtime/libc"]
+        doorbell = [FLAG] if runner.emulator == QEMU and self.target.models else []
+        flags = [*self.target.flags, *WARNINGS, *doorbell, "-I", "runtime/libc"]
         options = {".c": flags, ".S": [*flags, f"-DTW_STACK_BYTES={self.target.agents.stack}"]}
         paths = [path.relative_to(self.folder).as_posix() for path in sorted(self.folder.rglob("*"))]
         sources = {path: options[Path(path).suffix] for path in paths if Path(path).suffix in options}

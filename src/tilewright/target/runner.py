@@ -23,7 +23,7 @@ from tilewright.sim.user.device import UserDevice
 
 Machine = Simulator | Emulator | Qemu
 """What programs run on, where that is not this machine."""
-AnyMachine = TypeVar("AnyMachine", Simulator, Emulator)
+AnyMachine = TypeVar("AnyMachine", Simulator, Emulator, Qemu)
 CYCLES, NANOSECONDS = "cycles", "nanoseconds"
 UNICORN, QEMU = "unicorn", "qemu"
 EMULATORS = (UNICORN, QEMU)
@@ -74,10 +74,12 @@ class Model:
 
     name: str
     """Of the device."""
-    make: Callable[[], UserDevice | RtlDevice | Path]
+    make: Callable[..., UserDevice | RtlDevice | Path]
     """A new one, what is verilated, or the C file that it is built from."""
     includes: tuple[Path, ...] = ()
     """Where such a file finds headers."""
+    knows_chip: bool = False
+    """Whether `make` is given the description of the chip."""
 
 
 @dataclass(frozen=True)
@@ -167,13 +169,13 @@ class VirtualSoc(Runner):
     def machine(self, models: Sequence[Model]) -> Machine:
         """What programs are loaded into, with all devices that a user has added."""
         if self.emulator == QEMU:
-            return Qemu(self.chip)
+            return with_models(Qemu(self.chip), models)
         return with_models(Emulator(self.chip), models) if self.emulator else with_models(Simulator(self.chip), models)
 
 
 def with_models(made: AnyMachine, models: Sequence[Model]) -> AnyMachine:
     for model in models:
-        made.attach(model.name, model.make(), model.includes)
+        made.attach(model.name, model.make(made.platform) if model.knows_chip else model.make(), model.includes)
     return made
 
 

@@ -7,6 +7,7 @@ beside the target of their core, or a user's own; what is compiled for one has t
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from tilewright.target.target import Target
 PLUS = "+"
 """Between a core and the NPU beside it: cortex-m33+u65-256."""
 STANDING_IN = {"cortex-m55": "cortex-m33"}
-"""Beside an NPU: cores that only QEMU has, where nobody can attach a device, and cores whose programs they run too."""
+"""Beside an NPU: cores that only QEMU has, where kernels have no measured costs, and cores whose programs they run
+too. With --emulator qemu they are themselves."""
 FAMILIES = {
     "cortex_m": ("cortex-m0plus", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55"),
     "mempool": ("itapool", "mempool", "minpool"),
@@ -49,8 +51,9 @@ def find(name: str) -> Target:
 
 def _with_npu(core: str, npu: str) -> Target:
     module = importlib.import_module(f"{__name__}.ethos_u.beside")
-    made: Target = module.with_npu(find(STANDING_IN.get(core, core)), f"{core}{PLUS}{npu}", npu)
-    return made
+    name = f"{core}{PLUS}{npu}"
+    made: Target = module.with_npu(find(STANDING_IN.get(core, core)), name, npu)
+    return replace(made, in_qemu=lambda: module.with_npu(find(core), name, npu)) if core in STANDING_IN else made
 
 
 def first_simulated() -> str:
@@ -107,9 +110,13 @@ def find_board(name: str) -> Target:
         known = f"it has {', '.join(file.npus)}" if file.npus else "use the board alone"
         raise CompileError(f"board '{board}'", f"has no NPU {npu}", known)
     module = importlib.import_module(f"{__name__}.ethos_u.beside")
-    core = on_board(find(STANDING_IN.get(file.cpu, file.cpu)), file)
-    made: Target = module.with_npu(core, name if asked else file.name, npu, file.npu_base)
-    return made
+
+    def beside(core: str) -> Target:
+        made: Target = module.with_npu(on_board(find(core), file), name if asked else file.name, npu, file.npu_base)
+        return made
+
+    made = beside(STANDING_IN.get(file.cpu, file.cpu))
+    return replace(made, in_qemu=lambda: beside(file.cpu)) if file.cpu in STANDING_IN else made
 
 
 def _board_and_npu(name: str) -> tuple[str, str]:

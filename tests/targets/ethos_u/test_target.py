@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,7 @@ from tilewright.ir.types import Array, TensorType
 from tilewright.ops._ethosu import EthosU
 from tilewright.ops.relu import Relu
 from tilewright.program import Program, compile_model
-from tilewright.target.settings import DEFAULT
+from tilewright.target.settings import DEFAULT, Settings
 
 NPU, SHAPE = "ethos-u55-128", (1, 4, 4, 8)
 AT, OUT, SIZE = 16, 160, 320
@@ -56,6 +58,22 @@ def test_part_of_a_network(core: str) -> None:
     (found,) = program(f"{core}+u55-128").run({"x": x}).outputs.values()
     sums = np.maximum(x, 0).astype(int).reshape(1, 2, 2, 2, 2, 8).sum((2, 4))
     assert found.tolist() == ((sums + 2) // 4).tolist()
+
+
+@pytest.mark.skipif(shutil.which("qemu-system-arm") is None, reason="needs qemu-system-arm")
+@pytest.mark.parametrize("core", ["cortex-m33", "cortex-m55"])
+def test_in_qemu_by_a_doorbell(core: str) -> None:
+    """The M55 is itself there, with vectors; the core stands while the NPU works."""
+    settings, npu = Settings(emulator="qemu"), targets.find(f"{core}+u55-128")
+    made = pipeline.Compiled(*pipeline.stages(network(), npu.name, settings=settings))
+    x = np.random.default_rng(1).integers(-128, 128, SHAPE).astype(np.int8)
+    run = Program(made, "", None, 0.0, None, settings, None).run({"x": x})
+    (found,) = run.outputs.values()
+    sums = np.maximum(x, 0).astype(int).reshape(1, 2, 2, 2, 2, 8).sum((2, 4))
+    assert found.tolist() == ((sums + 2) // 4).tolist()
+    (op,) = (node.op for node in made.lowered.nodes if isinstance(node.op, EthosU))
+    assert op.cycles < run.cycles < op.cycles + 5000
+    assert made.schedule.target.agents.isa == core
 
 
 def test_a_fault_is_named() -> None:

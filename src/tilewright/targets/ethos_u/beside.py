@@ -12,10 +12,11 @@ from tilewright.ir.op import Op, Params
 from tilewright.ops._ethosu import EthosU
 from tilewright.passes.numerics.hardware import OWN
 from tilewright.sim.ethos_u.configurations import CONFIGURATIONS, Configuration, find_configuration
+from tilewright.sim.platform import Platform
 from tilewright.target.board_file import CORSTONE
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
 from tilewright.target.params import params_for
-from tilewright.target.runner import UNICORN, Model
+from tilewright.target.runner import Model
 from tilewright.target.target import Engine, Target
 from tilewright.targets.ethos_u.device import EthosUDevice
 from tilewright.targets.ethos_u.numerics import ETHOS_U_NUMERICS
@@ -70,7 +71,7 @@ def _kernel(npu: str) -> Kernel:
 def with_npu(core: Target, name: str, words: str, base: int = CORSTONE) -> Target:
     """A core's target, under another name, with the NPU that is named without `ethos-`."""
     npu = _npu(words)
-    if core.runner.emulator != UNICORN:
+    if not core.runner.emulator:
         raise CompileError(
             f"target {name}", f"{core.name} has no NPU beside it", "use a Cortex-M: cortex-m55, cortex-m33"
         )
@@ -82,14 +83,17 @@ def with_npu(core: Target, name: str, words: str, base: int = CORSTONE) -> Targe
         explain_skipped=why_on_core,
     )
     made = core.on_platform(core.platform.with_device(DEVICE, base), 0)
-    places = tuple((one.base, one.size, one.is_flash) for one in core.platform.memories)
     return replace(
         made, name=name, summary=f"{core.summary}; with {npu.name}",
         engines=(engine, *core.engines), bases=(FOLDER, *core.bases),
         flags=(*core.flags, f"-DTW_ETHOS_U_BASE={base:#x}u"),
         prepare=partial(for_npu, npu.name), numerics=OWN, hardware=(ETHOS_U_NUMERICS,),
-        models=(*core.models, Model(DEVICE, partial(EthosUDevice, npu, places))),
+        models=(*core.models, Model(DEVICE, partial(_device, npu), knows_chip=True)),
     )  # fmt: skip
+
+
+def _device(npu: Configuration, chip: Platform) -> EthosUDevice:
+    return EthosUDevice(npu, [(one.base, one.size, one.is_flash) for one in chip.memories])
 
 
 def _npu(words: str) -> Configuration:
