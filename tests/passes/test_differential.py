@@ -34,7 +34,6 @@ from tilewright.ir.graph import Graph
 from tilewright.ir.requant import full_range
 from tilewright.language.caching import with_short_caches
 from tilewright.ops.conv import Conv
-from tilewright.ops.convweightgrad import ConvWeightGrad
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.passes import Numbers, apply
@@ -105,7 +104,6 @@ def compile_all() -> None:
     compiled(iter([channels_last()]), "cortex-m55")
     compile_for_gpus()
     compiled(iter([groups_of_one_filter(), added_to_a_part(), remembering(), with_short_caches(remembering())]), "cpu")
-    compiled(iter([gradients_of_filters()]), "cpu")
     compiled(iter([repeated_as_often_as_a_caller_says()]), "generic")
     compiled(iter([pipeline.import_model(control_flow.known_length())]), "quad")
     compiled(iter([chained(True)]), "quad", Settings(accelerators=(str(RESIDUAL),)))
@@ -168,13 +166,6 @@ def groups_of_one_filter() -> Graph:
     small, filters = Small(), np.random.default_rng(2).normal(size=(16, 2, 3, 3)).astype(np.float32)
     x = small.input("x", 1, 32, 6, 7, dtype="float32")
     return small.graph(small.add(Conv(groups=16, padding=(1, 0, 1, 2)), x, small.constant(filters)))
-
-
-def gradients_of_filters() -> Graph:
-    """As a training has them, at windows that skip nothing."""
-    small = Small()
-    x, gradient = (small.input(name, 1, 4, 6, 5, dtype="float32") for name in ("x", "gradient"))
-    return small.graph(small.add(ConvWeightGrad(padding=(1, 1, 1, 1), kernel=(3, 3)), x, gradient))
 
 
 def apply_some() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
 import numpy as np
@@ -96,6 +97,8 @@ def test_a_budget_is_kept_to_by_the_plan_and_losses_stay() -> None:
     found = within(training, whole - 3 * 4 * WIDTH, compile_)
     assert ram_of(found.learner) <= whole - 3 * 4 * WIDTH
     assert "computed again" in found.said
+    assert len(found.activations) == DEPTH + 1
+    assert 0 < sum(one.is_recomputed for one in found.activations) < len(found.activations)
     steps = [{name: np.full(WIDTH, 0.5, np.float32) for name in training.train.inputs}] * 2
     one, other = (reference(each, steps, 1) for each in (compile_(training), found.learner))
     assert one.losses == other.losses
@@ -104,11 +107,18 @@ def test_a_budget_is_kept_to_by_the_plan_and_losses_stay() -> None:
 def test_a_budget_that_fits_anyway_changes_nothing() -> None:
     found = within(deep(), 10**6, partial(compile_training, target="generic"))
     assert found.said == ""
+    assert [one.bytes for one in found.activations] == [4 * WIDTH] * (DEPTH + 1)
+    assert not any(one.is_recomputed for one in found.activations)
 
 
 def test_a_budget_that_nothing_keeps_to_says_the_least() -> None:
-    with pytest.raises(CompileError, match=r"--ram 4096: a step needs [\d,]+ bytes at the least that was found, and"):
+    said = r"--ram 4096: a step needs ([\d,]+) bytes at the least that was found, and .*; '\w+' .* takes ([\d,]+) by"
+    with pytest.raises(CompileError, match=said) as refused:
         within(deep(), 4096, partial(compile_training, target="generic"))
+    found = re.search(said, str(refused.value))
+    assert found is not None
+    least, alone = (int(number.replace(",", "")) for number in found.groups())
+    assert 4096 < alone <= least
 
 
 @fast

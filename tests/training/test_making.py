@@ -99,6 +99,9 @@ def test_the_last_layers_learn() -> None:
     assert training_of(mlp(), Recipe(trainable="first,head.bias")).weights == (
         "first.weight", "first.bias", "head.bias",
     )  # fmt: skip
+    assert training_of(mlp(), Recipe(trainable="last:1,first.bias")).weights == (
+        "head.weight", "head.bias", "first.bias",
+    )  # fmt: skip
 
 
 def test_adaptation_of_low_rank() -> None:
@@ -186,6 +189,11 @@ REFUSED = [
         "trainable 'frist.weight': is no weight of the network\n  hint: there are first.weight",
     ),
     (Recipe(trainable="last:3"), "trainable 'last:3': the network has 2 layers with weights in floats"),
+    (Recipe(trainable="last:3,head.bias"), "trainable 'last:3': the network has 2 layers with weights in floats"),
+    (
+        Recipe(trainable="lora:4,head.bias"),
+        "trainable 'lora:4,head.bias': 'head.bias' is no part of 'lora:4', which freezes all other weights",
+    ),
     (Recipe(trainable=()), "trainable: nothing is trainable\n  hint: name weights, or use all, last:2 or lora:4"),
     (Recipe(trainable="lora:0"), "trainable 'lora:0': the rank '0' is no number above 0\n  hint: for example lora:4"),
     (Recipe(accumulate=0), "accumulate 0: is no number of steps"),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,10 +13,13 @@ from tilewright.cli.binding import Binding
 from tilewright.cli.emit import emit_stage
 from tilewright.cli.options import Emit, Json, Model, OnnxFile, OnnxStage, Planning, TargetName
 from tilewright.cli.process import AGREES, print_json, progress_display
+from tilewright.errors import CompileError
 
 if TYPE_CHECKING:
     from tilewright.analysis.costs import Analysis
     from tilewright.analysis.explain import Explanation
+    from tilewright.target.settings import Settings
+    from tilewright.training.plan import MemoryPlan
 
 AUTO = "auto"
 """As a target: all of them, ranked."""
@@ -30,9 +33,29 @@ Explain = Annotated[
 ]
 
 
+TRAINING = "RAM of training"
+Loss = Annotated[
+    str,
+    typer.Option(
+        "--loss", help="cross_entropy or mse: also what training the network takes.", rich_help_panel=TRAINING
+    ),
+]
+Optimizer = Annotated[
+    str, typer.Option("--optimizer", metavar="NAME:RATE", help="sgd, adam, adamw.", rich_help_panel=TRAINING)
+]
+Trainable = Annotated[
+    str, typer.Option("--trainable", help="all, last:2, lora:4, or names with commas.", rich_help_panel=TRAINING)
+]
+Ram = Annotated[
+    str,
+    typer.Option("--ram", metavar="BYTES", help="A budget for a training step, such as 64k.", rich_help_panel=TRAINING),
+]
+
+
 def analyze(
     model: Model, binding: Binding, planning: Planning, target: TargetName = "", emit: Emit = "",
-    onnx: OnnxFile = None, stage: OnnxStage = "graph", explain: Explain = False, as_json: Json = False,
+    onnx: OnnxFile = None, stage: OnnxStage = "graph", explain: Explain = False, loss: Loss = "",
+    optimizer: Optimizer = "", trainable: Trainable = "", ram: Ram = "", as_json: Json = False,
 ) -> int:  # fmt: skip
     """Predict memory and cycles of a network, and list what is not supported. Builds nothing.
 
@@ -43,6 +66,7 @@ def analyze(
     from tilewright.analysis.exact_rounding import with_rounding_note
     from tilewright.analysis.explain import explain as explained
 
+    _check_training(target, loss, optimizer, trainable, ram)
     if target == AUTO:
         return _rank(model, binding, planning, as_json)
     settings, target = planning.settings(), planning.target(target)
@@ -55,15 +79,54 @@ def analyze(
         until_schedule = pipeline.STAGES.index("schedule") + 1
         *_, mapped, _, schedule = islice(pipeline.stages(graph, target, settings=settings), until_schedule)
         found = with_rounding_note(analysis_of(schedule), graph, settings)
+        plan = None
+        if loss:
+            progress("planning training")
+            plan = _plan(model, loss, optimizer, trainable, ram, target, settings, binding.options())
     reasons = explained(mapped, schedule) if explain else []
     if as_json:
         shown = {"explanations": [one.as_dict() for one in reasons]} if explain else {}
-        print_json("analyze", {"status": "ok", **found.as_dict(), **shown})
-    elif explain:
+        learning = {} if plan is None else {"training": plan.as_dict()}
+        print_json("analyze", {"status": "ok", **found.as_dict(), **shown, **learning})
+        return AGREES
+    if explain:
         _print_explanations(found, reasons)
     else:
         print_analysis(found)
+    if plan is not None:
+        _print_plan(plan)
     return AGREES
+
+
+def _check_training(target: str, loss: str, optimizer: str, trainable: str, ram: str) -> None:
+    """Options of training go with a loss, and a loss with one target."""
+    words = {"--optimizer": optimizer, "--trainable": trainable, "--ram": ram}
+    for option, word in words.items():
+        if word and not loss:
+            raise CompileError(f"{option} {word}", "is about training, which needs a loss", "add --loss cross_entropy")
+    if loss and target == AUTO:
+        raise CompileError(f"--loss {loss}", "training is planned for one target", "name it: --target cortex-m4")
+
+
+def _plan(
+    model: Path, loss: str, optimizer: str, trainable: str, ram: str, target: str, settings: Settings,
+    options: Mapping[str, Any],
+) -> MemoryPlan:  # fmt: skip
+    """What a step takes; by default all weights learn, by SGD."""
+    from tilewright.training.program import in_bytes
+    from tilewright.training.train import train_file
+
+    words = loss, optimizer or "sgd:0.01", trainable or "all"
+    return train_file(model, *words, options=options, target=target, settings=settings, ram=in_bytes(ram)).plan()
+
+
+def _print_plan(plan: MemoryPlan) -> None:
+    from tilewright.report.console import console
+    from tilewright.report.training_table import print_budget, print_plan
+
+    console().print()
+    print_plan(console(), plan)
+    print_budget(console(), plan)
 
 
 def _rank(model: Path, binding: Binding, planning: Planning, as_json: bool) -> int:

@@ -175,12 +175,13 @@ def _given(path: Path | None, option: str) -> Path:
 
 def _print_plan(program: TrainingProgram, as_json: bool) -> None:
     from tilewright.report.console import console
-    from tilewright.report.training_table import print_plan
+    from tilewright.report.training_table import print_budget, print_plan
 
     if as_json:
         print_json("train-plan", program.plan().as_dict())
     else:
         print_plan(console(), program.plan())
+        print_budget(console(), program.plan())
 
 
 def _print_checked(program: TrainingProgram, checked: Checked, against: str, as_json: bool) -> int:

@@ -106,6 +106,19 @@ def print_plan(target: Console, plan: MemoryPlan) -> None:
         target.print(f" {line}", soft_wrap=True)
 
 
+def print_budget(target: Console, plan: MemoryPlan) -> None:
+    """Which activations a budget lets a step keep, in the order in which they are made."""
+    if not plan.recomputed:
+        return
+    rows = [
+        [name_text(one.name), size(one.bytes), Text("computed again", "yellow") if one.is_recomputed else "kept"]
+        for one in plan.kept
+    ]  # fmt: skip
+    table = fitting_table(target.width, ("activation", "size", ""), rows, "activation", ())
+    target.print()
+    print_titled(target, "activations that the way back reads", table)
+
+
 def mark(agrees: bool) -> Text:
     return Text("✓ agrees", "green") if agrees else Text("✗ differs", "red")
 

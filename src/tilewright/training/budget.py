@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from tilewright.errors import CompileError
 from tilewright.training.compiling import Learner
 from tilewright.training.graphs import Training
-from tilewright.training.plan import ram_of
-from tilewright.training.recompute import Choice, Recomputing
+from tilewright.training.plan import largest_layer, ram_of
+from tilewright.training.recompute import Activation, Choice, Recomputing
 
 PLANS = 6
 """That are tried at most: each is a plan of the whole step."""
@@ -23,6 +23,8 @@ class Within:
     learner: Learner
     said: str
     """What is computed again; empty where nothing is."""
+    activations: tuple[Activation, ...] = ()
+    """Those that the way back reads, kept or computed again."""
 
 
 def within(training: Training, ram: int | None, compile_: Compile) -> Within:
@@ -32,9 +34,9 @@ def within(training: Training, ram: int | None, compile_: Compile) -> Within:
     halving.
     """
     whole = compile_(training)
-    if ram is None or ram_of(whole) <= ram:
-        return Within(whole, "")
     known = Recomputing(training.train)
+    if ram is None or ram_of(whole) <= ram:
+        return Within(whole, "", known.activations(frozenset()))
     choices = known.choices()
     fewest = _compiled(training, known, choices[-1], compile_)
     if ram_of(fewest) > ram:
@@ -57,7 +59,7 @@ def _least_work(
             found, best, high = tried, middle, middle
         else:
             low = middle
-    return Within(found, _said(known, choices[best]))
+    return Within(found, _said(known, choices[best]), known.activations(choices[best].again))
 
 
 def _compiled(training: Training, known: Recomputing, choice: Choice, compile_: Compile) -> Learner:
@@ -76,5 +78,7 @@ def _said(known: Recomputing, choice: Choice) -> str:
 def _too_little(training: Training, whole: Learner, fewest: Learner, ram: int) -> CompileError:
     least, most = ram_of(fewest), ram_of(whole)
     what = f"a step needs {least:,} bytes at the least that was found, and {most:,} where nothing is computed again"
+    layer, alone = largest_layer(fewest)
+    what += f"; '{layer}' with all states takes {alone:,} by itself"
     hint = f"--ram {least}; or train fewer weights, whose gradients take as much as they do"
     return CompileError(f"--ram {ram}", what, hint)

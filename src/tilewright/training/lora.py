@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from tilewright.ir.types import Array
 from tilewright.ops.add import Add
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
-from tilewright.training.trainable import Weight, chosen, sources
+from tilewright.training.trainable import Weight, chosen, sources, words_of
 
 PREFIX = "lora:"
 
@@ -24,16 +24,23 @@ class Adapted:
     learning: tuple[str, ...]
 
 
-def is_asked(trainable: object) -> bool:
-    return isinstance(trainable, str) and trainable.startswith(PREFIX)
+def is_asked(trainable: str | Sequence[str]) -> bool:
+    words = words_of(trainable)
+    return bool(words) and words[0].startswith(PREFIX)
 
 
-def adapted(graph: Graph, weights: list[Weight], asked: str, seed: int = 0) -> Adapted:
-    """The network with matrices of a rank beside all products, or beside those whose weights are named: lora:4:head."""
-    rank, _, names = asked.removeprefix(PREFIX).partition(":")
+def adapted(graph: Graph, weights: list[Weight], asked: str | Sequence[str], seed: int = 0) -> Adapted:
+    """The network with matrices of a rank beside all products (lora:4), or beside those whose weights are named
+    (lora:4:head,NAME)."""
+    first, *others = words_of(asked)
+    rank, _, name = first.removeprefix(PREFIX).partition(":")
     if not rank.isdecimal() or not 0 < int(rank) < 2**16:
-        raise CompileError(f"trainable '{asked}'", f"the rank '{rank}' is no number above 0", "for example lora:4")
-    wanted = chosen(weights, names or "all", graph)
+        raise CompileError(f"trainable '{first}'", f"the rank '{rank}' is no number above 0", "for example lora:4")
+    if others and not name:
+        what = f"'{', '.join(others)}' is no part of '{first}', which freezes all other weights"
+        hint = f"{first}:{','.join(others)} to have the matrices beside these weights alone"
+        raise CompileError(f"trainable '{','.join((first, *others))}'", what, hint)
+    wanted = chosen(weights, (name, *others) if name else "all", graph)
     return _Adapting(graph, wanted, int(rank), np.random.default_rng(seed)).run()
 
 

@@ -33,7 +33,8 @@ class Recipe:
     loss: Loss = field(default_factory=CrossEntropy)
     optimizer: Optimizer = field(default_factory=SGD)
     trainable: str | Sequence[str] = "all"
-    """all, last:2, lora:4, lora:4:NAME, or names of weights and modules, also as one text with commas."""
+    """all, last:2, names of weights and modules, also several of these, as one text with commas; lora:4 or
+    lora:4:NAME,NAME."""
     accumulate: int = 1
     """Steps before an update, which takes the mean of their gradients."""
     statistics: str = "frozen"
@@ -76,12 +77,11 @@ def _check(recipe: Recipe) -> None:
 def _weights(graph: Graph, recipe: Recipe, known: Sequence[str] | frozenset[str]) -> tuple[Weights, Graph]:
     everything = weights_of(graph)
     running = statistics_of(graph) if recipe.statistics == "trained" else ()
-    if isinstance(recipe.trainable, str) and lora.is_asked(recipe.trainable):
+    if lora.is_asked(recipe.trainable):
         found = lora.adapted(graph, everything, recipe.trainable, recipe.seed)
         graph, learning = found.graph, found.learning
     else:
-        by_position = recipe.trainable == "all" or str(recipe.trainable).startswith("last:")
-        learning = chosen(weights_of(graph, known) if by_position else everything, recipe.trainable, graph)
+        learning = chosen(everything, recipe.trainable, graph, weights_of(graph, known))
         if recipe.trainable == "all":
             learning = _within_reach(graph, learning, _output(graph, recipe))
     return Weights(learning, running, {name: graph.constants[name] for name in (*learning, *running)}), graph

@@ -22,6 +22,7 @@ from tilewright.training.graphs import Training
 from tilewright.training.loop import reference, run
 from tilewright.training.peer_graphs import read_graphs
 from tilewright.training.plan import MemoryPlan, plan_of
+from tilewright.training.recompute import Activation
 from tilewright.training.session import Session
 from tilewright.training.sessions import session
 
@@ -56,7 +57,7 @@ def compiled(
 ) -> TrainingProgram:
     """With `ram`, activations are computed again until a step keeps to so many bytes."""
     found = within(training, ram, lambda one: compile_training(one, target, name, settings))
-    return TrainingProgram(found.learner, settings, found.said)
+    return TrainingProgram(found.learner, settings, found.said, found.activations)
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,8 @@ class TrainingProgram:
     learner: Learner
     settings: Settings = DEFAULT
     recomputed: str = ""
+    kept: tuple[Activation, ...] = ()
+    """What the way back reads of the way forward."""
 
     @property
     def name(self) -> str:
@@ -85,7 +88,7 @@ class TrainingProgram:
         return compile_alone(self.learner, self.settings)
 
     def plan(self) -> MemoryPlan:
-        return plan_of(self.learner, 2 * self.in_c.slot_bytes, self.alone, self.recomputed)
+        return plan_of(self.learner, 2 * self.in_c.slot_bytes, self.alone, self.recomputed, self.kept)
 
     def save(self, path: Path) -> list[str]:
         """Write the C into a folder, which appears whole or not at all; the names of its files."""

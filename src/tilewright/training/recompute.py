@@ -24,6 +24,15 @@ class Choice:
     """Multiplications and elements that are computed again."""
 
 
+@dataclass(frozen=True)
+class Activation:
+    """A tensor of the way forward that the way back reads."""
+
+    name: str
+    bytes: int
+    is_recomputed: bool
+
+
 class Recomputing:
     """All that is known of one graph."""
 
@@ -49,6 +58,12 @@ class Recomputing:
                 read = (name for name in node.inputs if name in makers and makers[name].key in self.forward)
                 found |= dict.fromkeys(read)
         return tuple(found)
+
+    def activations(self, again: frozenset[str]) -> tuple[Activation, ...]:
+        """In the order in which they are made; views have no bytes of their own."""
+        makers, types = self.graph.producers, self.graph.types
+        own = (name for name in self.kept if not makers[name].op.view)
+        return tuple(Activation(name, types[name].bytes, name in again) for name in own)
 
     def rewritten(self, again: frozenset[str]) -> Graph:
         """The graph with copies of nodes just before the way back reads what they make."""

@@ -134,7 +134,7 @@ def train_file(
     """A network that is a file, and words of the command line."""
     training, recipe = read_model(model, loss, optimizer, trainable, batch, accumulate, options, seed)
     made = compiled(training, target, name, settings, ram)
-    return NetworkTraining(made.learner, made.settings, made.recomputed, recipe)
+    return NetworkTraining(made.learner, made.settings, made.recomputed, made.kept, recipe)
 
 
 def train(
@@ -156,4 +156,4 @@ def train(
     training = make_training(found.graph, recipe, found.learning)
     check_batch(training.train, batch)
     made = compiled(training, target, name, settings, in_bytes(ram))
-    return NetworkTraining(made.learner, made.settings, made.recomputed, recipe)
+    return NetworkTraining(made.learner, made.settings, made.recomputed, made.kept, recipe)

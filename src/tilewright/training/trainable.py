@@ -76,19 +76,32 @@ def _is_weight(graph: Graph, tensor: str, node: Node) -> bool:
     return value.size > 1 or node.op.kind not in ("Add", "Mul", "MatMul", "Gather")
 
 
-def chosen(weights: Sequence[Weight], asked: str | Sequence[str], graph: Graph) -> tuple[str, ...]:
-    """The names of the weights that learn: all, those of the last layers, or those that are named."""
+def chosen(
+    weights: Sequence[Weight], asked: str | Sequence[str], graph: Graph, by_position: Sequence[Weight] = ()
+) -> tuple[str, ...]:
+    """The names of the weights that learn: all, those of the last layers, or those that are named; also several of
+    these. All and the last ones are counted among `by_position`, if there are any."""
     if not weights:
         raise CompileError("trainable", "the network has no weights in floats", "train a network with float layers")
-    if asked == "all":
-        return tuple(weight.name for weight in weights)
-    if isinstance(asked, str) and asked.startswith("last:"):
-        return _last(weights, asked)
-    names = [part.strip() for part in asked.split(",")] if isinstance(asked, str) else list(asked)
-    names = [name for name in names if name]
+    names = words_of(asked)
     if not names:
         raise CompileError("trainable", "nothing is trainable", "name weights, or use all, last:2 or lora:4")
-    return tuple(dict.fromkeys(found for name in names for found in _named(weights, name, graph.constants)))
+    counted = by_position or weights
+    return tuple(dict.fromkeys(found for name in names for found in _meant(weights, counted, name, graph)))
+
+
+def words_of(asked: str | Sequence[str]) -> list[str]:
+    """`last:2,head.bias` as its two words."""
+    words = asked.split(",") if isinstance(asked, str) else asked
+    return [word.strip() for word in words if word.strip()]
+
+
+def _meant(weights: Sequence[Weight], counted: Sequence[Weight], word: str, graph: Graph) -> Sequence[str]:
+    if word == "all":
+        return [weight.name for weight in counted]
+    if word.startswith("last:"):
+        return _last(counted, word)
+    return _named(weights, word, graph.constants)
 
 
 def _last(weights: Sequence[Weight], asked: str) -> tuple[str, ...]:

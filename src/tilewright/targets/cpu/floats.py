@@ -14,7 +14,7 @@ from tilewright.passes.layout.channels_last import ChannelPosition, all_worth_it
 from tilewright.target.kernel import Kernel
 from tilewright.target.processors import Vectors
 from tilewright.target.target import Offer
-from tilewright.targets.cpu import float_offers, float_products, movement
+from tilewright.targets.cpu import float_offers, float_products, movement, plane_products
 from tilewright.targets.cpu.concat_slices import READ_SLICES
 from tilewright.targets.cpu.costing import float_samples
 from tilewright.targets.cpu.deep_groups import WIDEN_GROUPS
@@ -29,11 +29,17 @@ MACS_PER_BYTE = 4
 
 
 def _worth(graph: Graph, node: Node) -> int:
+    """Of a convolution whose weights can be put into panels."""
     types = [graph.types[name].dtype for name in node.inputs[:2]]
-    return graph.macs(node) // MACS_PER_BYTE if isinstance(node.op, Conv) and set(types) == {"float32"} else 0
+    is_constant = isinstance(node.op, Conv) and node.operands()["W"] in graph.constants
+    return graph.macs(node) // MACS_PER_BYTE if is_constant and set(types) == {"float32"} else 0
 
 
-LAST = ChannelPosition(channels_last=True, worth=_worth)
+def _keeps(graph: Graph, node: Node) -> int:
+    return graph.macs(node) // MACS_PER_BYTE if plane_products.is_taken(graph, node) else 0
+
+
+LAST = ChannelPosition(channels_last=True, worth=_worth, keeps=_keeps)
 LAYOUTS: tuple[Pass, ...] = (
     WIDEN_GROUPS,
     Pass("channels last of floats", partial(with_layout, LAST), ensures=partial(all_worth_it, LAST)),
@@ -70,4 +76,5 @@ def kernels(vectors: Vectors) -> tuple[Kernel, ...]:
         scratch=in_c("tw_depthwise_channels_scratch", vectors.bytes // FLOAT_BYTES), header="depthwise_channels.h",
         activations=ACTIVATIONS,
     )  # fmt: skip
-    return (replace(first, samples=partial(float_samples, vectors)), deep, *others, *float_products.kernels(vectors))
+    panels = replace(first, samples=partial(float_samples, vectors))
+    return (panels, deep, *others, *plane_products.KERNELS, *float_products.kernels(vectors))

@@ -21,7 +21,6 @@ from tilewright.target.processors import NATIVE, Vectors, vectors_of
 from tilewright.target.runner import HostProcess
 from tilewright.target.target import Engine, Offer, Target
 from tilewright.targets.cpu import block_products, cached_attention, floats, integers
-from tilewright.targets.cpu.weight_gradients import COMPOSE_WEIGHT_GRADIENTS
 from tilewright.targets.generic import target as generic
 
 FUSED = "-ffp-contract=fast"
@@ -56,7 +55,6 @@ def for_processor(name: str) -> Target:
         passes=(
             REJOIN_SLICES,
             CHANNELS_SECOND,
-            COMPOSE_WEIGHT_GRADIENTS,
             WIDEN_WEIGHTS,
             SHORTEN_TABLES,
             cached_attention.STORE_CACHES,
