@@ -1,4 +1,4 @@
-"""Convolutions whose filters are computed, and gradients of convolutions: products of factors with planes of an image."""
+"""Convolutions whose filters are computed, and gradients of convolutions: factors times planes of an image."""
 
 from __future__ import annotations
 
