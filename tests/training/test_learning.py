@@ -102,6 +102,20 @@ def test_a_plan_builds_nothing(command: Command, folder: Path) -> None:
     assert "inference alone" in done.out
 
 
+def test_analyze_says_what_training_takes(command: Command, folder: Path) -> None:
+    words = "analyze", folder / "heaps.onnx", *LEARN, "--target", "cortex-m4"
+    whole = command(*words, "--json").json["training"]
+    planned = command("train", *words[1:], "--plan", "--json").json
+    assert {key: planned[key] for key in whole} == whole
+    assert max(one["bytes"] for one in whole["kept"]) == 4 * 8
+    assert not any(one["is_recomputed"] for one in whole["kept"])
+    done = command(*words)
+    assert "RAM of heaps on cortex-m4" in done.out
+    assert "which are all kept" in done.out
+    assert "is about training, which needs a loss" in command("analyze", folder / "heaps.onnx", "--ram", "9k").err
+    assert "training is planned for one target" in command(*words[:4], "--target", "auto").err
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
