@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.random import Generator, default_rng
 
-from tests.support.checks import Case
+from tests.support.checks import Case, check_kernels
 from tests.targets.cpu.machine import ALWAYS_TESTED, needs, run_on
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array
@@ -31,9 +31,15 @@ SHAPES = (
     (1, 4, 40, 1, (20, 18), (5, 3), (3, 2), (1, 2), (0, 3, 2, 0)),
     (1, 65, 2, 1, (3, 40), (2, 3), (1, 1), (1, 1), (0, 2, 1, 2)),
     (2, 3, 4, 2, (1, 50), (1, 5), (1, 4), (1, 1), (0, 1, 0, 3)),
+    (2, 1, 1, 5, (9, 8), (3, 3), (1, 1), (1, 1), (1, 1, 1, 1)),
+    (2, 1, 1, 18, (7, 10), (3, 5), (2, 2), (1, 2), (1, 4, 0, 4)),
+    (1, 1, 3, 4, (8, 8), (3, 3), (2, 1), (1, 1), (0, 1, 1, 0)),
     (1, 7, 34, 1, (19, 21), (3, 3), (1, 1), (1, 1), (1, 1, 1, 1)),
 )
 ACTIVATIONS: tuple[Op | None, ...] = (None, Relu(), Clip(-0.5, 6.0))
+
+
+GRADIENTS = {"conv_input_grad_planes", "conv_weight_grad_planes"}
 
 
 def some(random: Generator, *shape: int) -> Array:
@@ -54,9 +60,13 @@ def cases(random: Generator) -> Iterator[Case]:
         yield ConvWeightGrad(**window, padding=pads, groups=groups, kernel=kernel), [x, g]
 
 
+def test_portable_kernels() -> None:
+    check_kernels([case for case in cases(default_rng(6)) if not isinstance(case[0], Conv)])
+
+
 @pytest.mark.parametrize("processor", ALWAYS_TESTED)
 def test_kernels(processor: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows of all kinds, channels that fill no tile, filters that fill no vector, several images and groups."""
     needs(processor)
     used = run_on(list(cases(default_rng(5))), processor, monkeypatch, inputs=3, tolerance=1e-5)
-    assert used == {"conv_computed", "conv_input_grad_planes", "conv_weight_grad_planes"}
+    assert used == {*GRADIENTS, "conv_computed", "depthwise_f32"}

@@ -6,41 +6,29 @@ from tilewright.errors import instance
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ops._activation import ACTIVATIONS
-from tilewright.ops._windows import Windowed
 from tilewright.ops.conv import Conv
 from tilewright.ops.convinputgrad import ConvInputGrad
 from tilewright.ops.convweightgrad import ConvWeightGrad
 from tilewright.target.kernel import Kernel, Types
-from tilewright.target.params import params_of
-from tilewright.targets.cpu.sizes import in_c
+from tilewright.targets.generic import plane_products
 from tilewright.targets.generic.linear import FLOAT_CONV, channels_second
+from tilewright.targets.generic.sizes import in_c
 
 KINDS = (Conv, ConvInputGrad, ConvWeightGrad)
 
 
-def _of_planes(op: Op, types: Types) -> str | None:
-    """One channel of a group is no sum over channels."""
-    if instance(op, Windowed).channels_last:
-        return channels_second(op, types)
-    fields = params_of(op, types)
-    sizes = ("in_channels", "out_channels") if isinstance(op, Conv) else ("channels", "filters")
-    is_alone = fields["groups"] != 1 and 1 in (fields[name] for name in sizes)
-    return "a group has one channel" if is_alone else None
+def _of_channels(op: Op, types: Types) -> str | None:
+    if instance(op, Conv).groups > 1 and types["W"].shape[1] == 1:
+        return "a group has one channel"
+    return channels_second(op, types)
 
 
 KERNELS = (
     Kernel(
         Conv, "conv_computed.c", FLOAT_CONV, {}, scratch=in_c("tw_conv_computed_scratch"),
-        unsupported_reason=_of_planes, header="conv.h", activations=ACTIVATIONS,
+        unsupported_reason=_of_channels, header="conv.h", activations=ACTIVATIONS,
     ),
-    Kernel(
-        ConvInputGrad, "conv_input_grad_planes.c", "G:float32 W:float32 -> Y:float32", {},
-        scratch=in_c("tw_conv_input_grad_planes_scratch"), unsupported_reason=_of_planes, header="conv_gradient.h",
-    ),
-    Kernel(
-        ConvWeightGrad, "conv_weight_grad_planes.c", "X:float32 G:float32 -> Y:float32", {},
-        scratch=in_c("tw_conv_weight_grad_planes_scratch"), unsupported_reason=_of_planes, header="conv_gradient.h",
-    ),
+    *plane_products.KERNELS,
 )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from tilewright.targets.generic import (
     gradients,
     linear,
     movement,
+    plane_products,
     quantised,
     recurrent,
     reductions,
@@ -34,10 +35,12 @@ KERNELS = (
     *classifiers.KERNELS,
 )
 
+"""Those that other targets have as well: where memory is scarce, gradients are computed without a copy of the image."""
+
 TARGET = Target(
     name="generic",
     summary="portable C99 on one core, caller-supplied arena",
-    engines=(Engine("cpu", KERNELS),),
+    engines=(Engine("cpu", (*plane_products.KERNELS, *KERNELS)),),
     memories=(Memory("arena", None),),
     passes=(CHANNELS_SECOND, SHORTEN_CONSTANTS),
     has_lengths=True,

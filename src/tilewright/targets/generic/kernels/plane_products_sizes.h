@@ -78,13 +78,13 @@ static inline int64_t tw_conv_input_grad_planes_scratch(const tw_conv_gradient_p
   return 4 * (2 * taps + p->filters * planes.plane + taps * p->channels * p->filters + p->channels * planes.plane);
 }
 
-/* Where rows begin, zeros, planes of an image, panels of its gradient, sums. */
+/* Where rows begin, planes of an image, panels of its gradient, sums. */
 static inline int64_t tw_conv_weight_grad_planes_scratch(const tw_conv_gradient_params *p) {
   const tw_planes planes = tw_gradient_planes(p);
   const int64_t rows = (int64_t)p->channels * p->kernel_h * p->kernel_w;
   const int64_t columns = (p->filters + TW_PLANE_PANEL - 1) / TW_PLANE_PANEL * TW_PLANE_PANEL;
-  return 8 * rows + 4 * (TW_PLANE_PANEL + p->channels * planes.phases * planes.plane +
-                         columns * p->out_h * planes.pitch + columns * rows);
+  return 8 * rows + 4 * (p->channels * planes.phases * planes.plane + columns * p->out_h * planes.pitch +
+                         columns * rows);
 }
 
 #endif
