@@ -11,6 +11,7 @@ from tilewright.target.target import Target
 
 MEANT_TO_HIDE = {
     "portable_dots.h": "cpu has it in vectors",
+    "tap_tiles.h": "cpu has it in vectors",
     "fast_gelu.h": "cpu has it with a power of its own",
     "narrow.h": "snitch has it by words",
     "team.h": "snitch and mempool have barriers of their own",
