@@ -85,12 +85,12 @@ static inline int64_t tw_winograd_rounds(const tw_winograd_sizes *n) {
   return tw_up(tw_lines_of_patches(n), grid.lines) * tw_up(tw_patches_across(n), grid.columns);
 }
 
-/* The call and its rounds; elements of filters, patches and results that are transformed; blocks, and their products. */
+/* The call; elements of filters that are transformed, and of patches and results; products of blocks. */
 static inline int64_t tw_winograd_work(const tw_winograd_sizes *n, int32_t cores, double *units) {
   const int64_t quads = tw_quads_at_once(n), rounds = tw_winograd_rounds(n);
   const int64_t blocks = rounds * tw_up(16 * quads * tw_up(n->filters, 4), cores);
-  TW_UNITS(1, rounds, tw_up((int64_t)n->filters * n->channels, cores), rounds * tw_up(4 * quads * n->channels, cores),
-           rounds * tw_up(4 * quads * n->filters, cores), blocks, blocks * n->channels);
+  const int64_t elements = rounds * tw_up(4 * quads * (n->channels + n->filters), cores);
+  TW_UNITS(1, tw_up((int64_t)n->filters * n->channels, cores), elements, blocks * n->channels);
 }
 
 static inline int64_t tw_conv_winograd_work(const tw_conv_params *p, const tw_conv_loops *tile, int32_t cores, double *units) {
