@@ -83,7 +83,8 @@ def _notes(left: Sequence[Left]) -> Iterator[str]:
         alike.setdefault((one.kind, one.why), []).append(one.tensor)
     for (kind, why), tensors in alike.items():
         others = len(set(tensors)) - 1
-        yield f"{kind} '{tensors[0]}'{f' and {others} others' if others else ''} stays on the core: {why}"
+        said = f"and {others} more stay" if others else "stays"
+        yield f"{kind} '{tensors[0]}' {said} on the core: {why}"
 
 
 def _compared(data: bytes, made: MadeByVela, stem: str) -> tuple[str, ...]:
