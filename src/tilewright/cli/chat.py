@@ -90,12 +90,14 @@ def chat(
 def opened(model: Path, planning: Sizes, tokenizer: Path | None, target: str, **options: Any) -> LanguageModel:
     """A model that is built for this machine; `options` as `LanguageModel.compile` has them."""
     from tilewright import targets
+    from tilewright.language.compiling import able_targets
     from tilewright.language.model import LanguageModel
     from tilewright.target.runner import HostProcess
 
     if not isinstance(targets.find(target).runner, HostProcess):
         what = "has no sessions: its programs read one text"
-        raise CompileError(f"target {target}", what, "use cpu or generic; generate runs on other targets")
+        hint = f"use cpu or generic for chat and serve; tilewright generate runs on {', '.join(able_targets())}"
+        raise CompileError(f"target {target}", what, hint)
     with progress_display() as progress:
         progress("reading the model")
         lm = LanguageModel.load(model, tokenizer)

@@ -112,7 +112,7 @@ def quantise(
         _check_places(model, {"-o": output})
         return quantise_weights(model, output, blocks, others, as_json)
     if data is None:
-        raise CompileError("--data", "is missing", f"give samples of the network's inputs, or {LANGUAGE} --weights")
+        raise CompileError("--data", "is missing", _hint_without_data(model))
     budget = budget_of(max_cycles, max_bytes, max_loss, min_snr, front)
     targets.find(target)
     path = output or Path(f"{model.stem}_int8.onnx")
@@ -139,6 +139,12 @@ def quantise(
         _print_front(searched, front)
     _print(found, path, picture, as_json, searched)
     return AGREES
+
+
+def _hint_without_data(model: Path) -> str:
+    if model.suffix.lower() == ".gguf" or (model / "config.json").is_file():
+        return f"{model} is a language model, which needs none: tilewright quantise {model} --weights q4_0"
+    return f"give samples of the network's inputs, or {LANGUAGE} --weights FORMAT"
 
 
 def _check_places(model: Path, places: Mapping[str, Path | None]) -> None:

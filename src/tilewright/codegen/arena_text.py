@@ -31,7 +31,7 @@ class ArenaText(NetworkText):
         sizes = self.writer.given_arenas.items()
         arenas = "\n".join(f"#define {self.macro}_{arena.upper()}_BYTES {size}" for arena, size in sizes)
         return f"""\
-/* Size of the arena, the working memory, in bytes; nothing else is allocated. */
+/* Bytes of working memory (the arena) that the caller provides. The network allocates nothing else. */
 {arenas}
 #define {self.macro}_ARENA_ALIGNMENT {self.schedule.target.memories[0].alignment}
 {self._state_size()}"""
@@ -41,18 +41,18 @@ class ArenaText(NetworkText):
         return f"""\
 /* Runs the network once. Returns 0, or 1 if the arena{self._or_weights()} is not aligned{self._stops()}.
  *
- * Inputs, only read; the last axis varies fastest:
+ * Inputs (never written; row-major, the last axis varies fastest):
 {self._listed(graph.inputs)}
- * Outputs, written whole; they must not overlap the inputs, each other or the arena:
+ * Outputs (every element is written; they must not overlap the inputs, each other or the arena):
 {self._listed(graph.outputs)}
 {self._size_lines()}\
- * The arena is the caller's: {self._arena_owner()}, aligned to {self.macro}_ARENA_ALIGNMENT. {self._kept()}"""
+ * The caller provides the arena: {self._arena_owner()}, aligned to {self.macro}_ARENA_ALIGNMENT. {self._kept()}"""
 
     def _size_lines(self) -> str:
         """What a caller says of dimensions."""
         named = [(self.writer.size_names[size.name], size) for size in self.writer.sizes]
         lines = [f" *   {name}: {size.range}, '{comment(size.name)}'\n" for name, size in named]
-        first = " * Sizes; the macros of elements above are for the largest, and smaller arrays are shorter:\n"
+        first = " * Sizes (the ELEMENTS macros above are for the largest; arrays of smaller sizes are shorter):\n"
         return "".join([first, *lines]) if lines else ""
 
     def _check_sizes(self) -> str:
@@ -81,13 +81,13 @@ class ArenaText(NetworkText):
         """What becomes of the arena between calls."""
         if not self.schedule.graph.states:
             return f"""It needs no
- * initialisation, and nothing in it is of use after the call.
+ * initialisation, and its contents mean nothing after the call.
  *
- * Nothing is kept between calls, so that calls with different outputs and arenas {self.together}."""
+ * The network keeps no state: calls with different outputs and arenas {self.together}."""
         return f"""Its first
- * {self.macro}_STATE_BYTES hold the state: {self.name}_reset() sets it before the first call, every call changes it,
- * and between calls nobody else may. The rest of the arena needs no initialisation, and nothing in it is of use after
- * the call. Calls with different outputs and arenas, each with a state of its own, {self.together}."""
+ * {self.macro}_STATE_BYTES hold the state. {self.name}_reset() sets it before the first call, and every call updates
+ * it: do not write to it in between. The rest of the arena needs no initialisation, and its contents mean nothing
+ * after the call. Each arena has its own state: calls with different outputs and arenas {self.together}."""
 
     def _reset_declaration(self) -> str:
         if not self.schedule.graph.states or not self.writer.shared.resets:

@@ -62,9 +62,9 @@ def cmake_of(
     sources = "\n".join(f"  {name}" for name in own)
     return f"""\
 {MARKER} {VERSION}.
-# In a firmware: add_subdirectory(this folder), target_link_libraries(firmware {library}). The firmware's toolchain says
-# for which core; this was planned for {target.agents.isa}, with -O2.
-# runtime/ is what `tilewright run` makes a program with: start-up, linker script, what kernels use of a C library.
+# In a firmware: add_subdirectory(this folder), target_link_libraries(firmware {library}). Your toolchain file
+# selects the core; the plan assumes {target.agents.isa} and -O2.
+# A firmware does not need runtime/: start-up code, linker script and C library functions for `tilewright run`.
 cmake_minimum_required(VERSION 3.13)
 project({name} {languages(names)})
 

@@ -37,12 +37,12 @@ def _remarks(library: str, runtime: str, writer: Writer, program: Sequence[str])
     near, calls = writer.memories.tiles, " and ".join(program)
     return f"""\
 # In a firmware: add_subdirectory(this folder), target_link_libraries(firmware {library}).
-# runtime/link.ld and runtime/crt0.S show how memories and stacks are laid out; {calls} how it is called.
+# runtime/link.ld and runtime/crt0.S show the layout of memories and stacks; {calls} calls the network.
 #
 # Several networks in one firmware: give each a --name and add each folder. They share the runtime of the folder that
-# is added first, which has to be of the same version. They do not run at the same time, and share {near.name}: of their
-# arrays tw_{near.symbol} the linker keeps the largest. Each has its own number of cores (--cores). crt0.S needs the
-# largest of what they need, which the runtime's target keeps as properties:
+# is added first, so compile all of them with the same version. Run one at a time: they share {near.name}, where the
+# linker keeps the largest of their arrays tw_{near.symbol}. Each has its own number of cores (--cores). Compile crt0.S
+# for the largest number of cores and stacks; the runtime's CMake target has them as properties:
 #   foreach(name CORES STACK_BYTES DMA_CORE_STACK_BYTES)
 #     target_compile_definitions(firmware PRIVATE TW_${{name}}=$<TARGET_PROPERTY:{runtime},TILEWRIGHT_${{name}}>)
 #   endforeach()

@@ -30,7 +30,7 @@ def _declared(header: str) -> list[str]:
 def refuse_shared(name: str, own: Iterable[str]) -> str:
     listed = textwrap.fill(" ".join(own), WIDTH, initial_indent="  ", subsequent_indent="  ", break_long_words=False)
     return f"""\
-# Of two networks that have one of these, the linker might take the other's without a word.
+# Two networks must not share a symbol: the linker may silently keep only one definition.
 foreach(symbol
 {listed}
 )

@@ -26,14 +26,14 @@ def main(writer: Writer) -> str:
     shown = f'printf("%g\\n", (double){first}[i]);'
     loop = f"  for (int i = 0; i < {macro}_{first.upper()}_ELEMENTS && i < 10; i++) {shown}\n" if outputs else ""
     return f"""\
-/* How to call the network: buffers, one run, the first outputs. Inputs are zero here; put your data there. */
+/* An example: runs the network once and prints the first outputs. Inputs are zero; replace them by your data. */
 #include <stdio.h>
 
 #include "network.h"
 
 {buffers}
 
-/* C99 cannot align an array: it is a little longer, and the arena begins at its first aligned byte. */
+/* C99 has no alignment attribute: the array has spare bytes, and the arena begins at its first aligned byte. */
 static unsigned char memory[{macro}_ARENA_BYTES + {macro}_ARENA_ALIGNMENT];
 
 int main(void) {{

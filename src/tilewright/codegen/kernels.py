@@ -222,7 +222,7 @@ def prefixes(used: Iterable[Instance], name: str, more: Iterable[str] = ()) -> s
     functions = [*(function for instance in used for function in instance.functions.values()), *more]
     lines = "\n".join(f"#define {function} {prefixed(function, name)}" for function in functions)
     return f"""\
-/* The kernels carry the name of their network, so that several networks link into one program. To share them between
+/* Kernel names carry the network's name, so that several networks link into one program. To share kernels between
  * networks that were made by the same version of Tilewright, empty this file in each and link the networks as
  * libraries. */
 #ifndef TILEWRIGHT_PREFIX_H

@@ -24,7 +24,7 @@ def memory_regions(target: Target) -> str:
     variables = (f"tw_state_bytes = {state};",) if state else ()
     more = "".join(f"{line}\n" for line in (*_aliases(target), *_sections(target), *variables))
     return f"""\
-/* Where the memories of {target.name} are; made from the description of its platform. */
+/* Memories of {target.name}; generated from the description of its platform. */
 MEMORY {{
 {lines}
 }}

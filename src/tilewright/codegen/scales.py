@@ -36,7 +36,7 @@ def text(writer: Writer) -> str:
     inputs = "".join(_quantise(writer, name) for name in found if name in graph.inputs)
     outputs = "".join(_dequantise(writer, name) for name in found if name in graph.outputs)
     return f"""
-/* The integers stand for real numbers: real = SCALE * (integer - ZERO_POINT). */
+/* Quantisation: real = SCALE * (integer - ZERO_POINT). */
 {macros}
 
 typedef struct {{
@@ -58,7 +58,7 @@ def _quantise(writer: Writer, name: str) -> str:
     low, high = limits(writer.schedule.graph.types[name].dtype)
     kind, prefix = writer.c_type_of(name), f"{writer.macro}_{writer.identifiers[name].upper()}"
     return f"""
-/* The integer for a real number: the nearest one, halves away from zero, no further than the type goes. */
+/* Real number to integer: rounded to nearest, ties away from zero, and saturated. */
 static inline {kind} {quantise_name(writer, name)}(float real) {{
   const float steps = real / {prefix}_SCALE, low = {low - high - 1}.0f, high = {high - low + 1}.0f;
   const float nearest = steps < low ? low : steps > high ? high : steps == steps ? steps : 0.0f;
@@ -71,7 +71,7 @@ static inline {kind} {quantise_name(writer, name)}(float real) {{
 def _dequantise(writer: Writer, name: str) -> str:
     kind, prefix = writer.c_type_of(name), f"{writer.macro}_{writer.identifiers[name].upper()}"
     return f"""
-/* The real number that an integer stands for. */
+/* Integer to real number. */
 static inline float {dequantise_name(writer, name)}({kind} integer) {{
   return {prefix}_SCALE * (float)((int32_t)integer - {prefix}_ZERO_POINT);
 }}

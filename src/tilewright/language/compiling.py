@@ -44,8 +44,7 @@ def compile_model(
     """As `LanguageModel.compile` describes it."""
     facts, found = decoder.facts, targets.find(target)
     if not _has_language_models(found):
-        known = [name for name in targets.names() if _has_language_models(targets.find(name))]
-        hint = f"use one of {', '.join(known)}"
+        hint = f"use one of {', '.join(able_targets())}"
         raise CompileError(f"target {target}", "has no support for language models", hint)
     context = usual_context(facts) if context is None else whole(context, "context")
     of_kind(name, "name", str, "a text")
@@ -113,6 +112,11 @@ def _activations(asked: str | None, has_gpu: bool) -> str:
     if asked == OF_BYTES and has_gpu:
         raise CompileError(f"activations {asked}", "are not what a GPU multiplies", f"use {OF_FLOATS}")
     return asked or (OF_FLOATS if has_gpu else OF_BYTES)
+
+
+def able_targets() -> list[str]:
+    """The names of all targets that run language models."""
+    return [name for name in targets.names() if _has_language_models(targets.find(name))]
 
 
 def _has_language_models(target: Target) -> bool:

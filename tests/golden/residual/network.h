@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* Size of the arena, the working memory, in bytes; nothing else is allocated. */
+/* Bytes of working memory (the arena) that the caller provides. The network allocates nothing else. */
 #define RESIDUAL_ARENA_BYTES 8032
 #define RESIDUAL_ARENA_ALIGNMENT 16
 
@@ -18,14 +18,14 @@ extern "C" {
 
 /* Runs the network once. Returns 0, or 1 if the arena is not aligned.
  *
- * Inputs, only read; the last axis varies fastest:
+ * Inputs (never written; row-major, the last axis varies fastest):
  *   image: float32 [1 x 3 x 8 x 8], 'image'
- * Outputs, written whole; they must not overlap the inputs, each other or the arena:
+ * Outputs (every element is written; they must not overlap the inputs, each other or the arena):
  *   scores: float32 [1 x 5], 'scores'
- * The arena is the caller's: RESIDUAL_ARENA_BYTES, aligned to RESIDUAL_ARENA_ALIGNMENT. It needs no
- * initialisation, and nothing in it is of use after the call.
+ * The caller provides the arena: RESIDUAL_ARENA_BYTES, aligned to RESIDUAL_ARENA_ALIGNMENT. It needs no
+ * initialisation, and its contents mean nothing after the call.
  *
- * Nothing is kept between calls, so that calls with different outputs and arenas may run at the same time.
+ * The network keeps no state: calls with different outputs and arenas may run at the same time.
  */
 int residual_run(const float *image, float *scores, void *arena_memory);
 

@@ -10,8 +10,8 @@
 enum { TOKENS = 100 };
 
 static TW_LM_FUNCTION(context) context;
-/* C99 cannot align an array: it is a little longer, and begins at its first aligned byte. What is never used of it
- * never becomes memory on a computer. */
+/* C99 has no alignment attribute: the array has spare bytes, and contexts begin at its first aligned byte. On a
+ * computer, pages that are never touched take no memory. */
 static unsigned char memory[TW_LM_MEMORY_BYTES + TW_LM_ALIGNMENT];
 
 static int32_t number(const char *word) {
