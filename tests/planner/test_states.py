@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
+import numpy as np
 import pytest
 
 from tests.support.checks import same
@@ -12,13 +13,20 @@ from tests.support.states import NETWORKS, accumulator, calls, cell, feeds_of, l
 from tilewright import pipeline
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.evaluate import States
-from tilewright.ir.graph import Graph
+from tilewright.ir.graph import Builder, Graph
+from tilewright.ir.types import TensorType
 from tilewright.memory.validate import check_placement
+from tilewright.ops.add import Add
 from tilewright.ops.identity import Identity
+from tilewright.ops.max import Max
+from tilewright.ops.reducemax import ReduceMax
+from tilewright.ops.tanh import Tanh
+from tilewright.ops.transpose import Transpose
 from tilewright.planner.arena.allocation import Allocation
 from tilewright.planner.check.plan import check_plan
 from tilewright.planner.check.schedule import check_schedule
 from tilewright.planner.check.states import check_states
+from tilewright.planner.cluster import planning
 from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.schedule.interpret import interpret
 from tilewright.planner.schedule.lower_tiles import lower_tiles
@@ -93,10 +101,33 @@ def test_the_state_of_a_single_memory_is_the_start_of_the_arena() -> None:
     assert "the first 64 bytes are state" in str(found)
 
 
-def test_states_that_l2_does_not_hold_are_refused() -> None:
+def test_states_that_l2_does_not_hold_are_refused_before_it_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "decide", None)
     with pytest.raises(CompileError) as error:
         scheduled(accumulator(20_000), "siracusa", replace(QUICK, l2=150_000))
-    assert "L2" in str(error.value)
+    said = "80000 bytes are kept there from call to call, and 80000 are their first values; 51696 are there: 108304"
+    assert "L2, states of 'accumulator'" in str(error.value)
+    assert said in str(error.value)
+    assert "--trainable last:2, or give it more: --l2 258304" in str(error.value)
+
+
+def test_states_stay_where_activations_have_to_leave() -> None:
+    """The weight memory has room for the state alone, and L2 would hold the rest."""
+    b = Builder("leaving")
+    x, z = b.input("x", TensorType("float32", (60, 100))), b.input("z", TensorType("float32", (5000,)))
+    s = b.state("s", np.zeros(5000, np.float32))
+    (first,) = b(Transpose((1, 0)), [x])
+    (second,) = b(Transpose((1, 0)), [first])
+    (third,) = b(Transpose((1, 0)), [b(Tanh(), [second])[0]])
+    b.output(b(ReduceMax((0,)), [b(Max(), [first, third])[0]])[0], "y")
+    b.set_next_state("s", b(Add(), [s, z])[0])
+    graph = b.build()
+    tight = replace(QUICK, l1=4000, l2=200_000, memories=(("wmem", 512 * 1024 + 22_000),))
+    schedule = scheduled(graph, "siracusa", tight)
+    homes = {schedule.homes[tensor].memory for node in schedule.graph.nodes for tensor in node.outputs}
+    assert "L3" in homes, homes
+    assert {schedule.homes[state.before].memory for state in schedule.graph.states} == {"L2"}
+    check_steps(graph, schedule)
 
 
 # ---- validators -----------------------------------------------------------------------------------------------------

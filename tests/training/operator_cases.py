@@ -167,9 +167,16 @@ def pools() -> Iterator[Case]:
                 }  # fmt: skip
                 yield case("MaxPool", apart(2, 2, 8, 9), **fields)
                 yield case("AveragePool", real(2, 2, 8, 9), count_pads=bool(stride % 2), **fields)
+                last: dict[str, Any] = {**fields, "channels_last": True}
+                yield case("MaxPool", apart(2, 8, 9, 2), **last)
+                yield case("AveragePool", real(2, 8, 9, 2), count_pads=bool(stride % 2), **last)
     one_axis = {"kernel": (3,), "strides": (2,), "padding": (0, 0), "dilations": (1,)}
     yield case("AveragePool", real(2, 3, 9), uncounted=(0,), **one_axis)
     yield case("MaxPool", apart(2, 3, 9), **one_axis)
+    yield case("AveragePool", real(2, 9, 3), uncounted=(0,), channels_last=True, **one_axis)
+    yield case("MaxPool", apart(2, 9, 3), channels_last=True, **one_axis)
+    yield case("AveragePool", real(2, 3, 4, 5), kernel=(4, 5))
+    yield case("AveragePool", real(2, 4, 5, 3), kernel=(4, 5), channels_last=True)
 
 
 ALL = [functions, arithmetic, reductions, normalisations, movement, products, pools]

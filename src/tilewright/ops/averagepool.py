@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from tilewright.errors import Refusal
 from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.affine import Box
 from tilewright.ir.onnx_node import OnnxNode
@@ -58,19 +57,23 @@ class AveragePool(Pool):
         return np.asarray(total[0] / np.maximum(total[1], 1), np.float32)
 
     def gradients(self, at: Adjoint) -> Gradients:
-        if self.channels_last:
-            raise Refusal("the gradient of a pool with the channels last is not derived")
-        x, rank = at["X"], self.rank
-        counts = self._counts(self.spatial(x.shape), at.y.shape[2:])
-        each = at.gradient * at.gradient.constant(1.0 / counts)
-        taps = x.constant(np.ones((x.shape[1], 1, *self.kernel)))
-        fields = {"strides": self.strides, "dilations": self.dilations, "before": self.padding[:rank]}
-        return {"X": each.apply("ConvTranspose", taps, groups=x.shape[1], spatial=x.shape[2:], **fields)}
+        """Each window hands its own out in equal parts; one that holds all hands it to everybody."""
+        shape = at["X"].shape
+        channels, spatial = self.channels(shape), self.spatial(shape)
+        each = at.gradient * at.gradient.constant(1.0 / self._counts(spatial))
+        if self.covers(spatial):
+            return {"X": each.expand(shape)}
+        taps = each.constant(np.ones(self.arranged(channels, 1, self.kernel)))
+        padding = (*self.padding[: self.rank], *(0,) * self.rank)
+        window = {"strides": self.strides, "dilations": self.dilations, "padding": padding}
+        layout = {"channels_last": self.channels_last}
+        return {"X": each.apply("ConvInputGrad", taps, groups=channels, size=spatial, **window, **layout)}
 
-    def _counts(self, spatial: Shape, outs: Shape) -> Array:
+    def _counts(self, spatial: Shape) -> Array:
         """How many elements each window has a mean of."""
-        bare = replace(self, padding=(0,) * (2 * self.rank))
-        return np.maximum(bare.patches(self._weights(spatial), self.kernel).sum(axis=-1), 1).reshape(1, 1, *outs)
+        bare = replace(self, padding=(0,) * (2 * self.rank), channels_last=False)
+        counts = np.maximum(bare.patches(self._weights(spatial), self.kernel).sum(axis=-1), 1)
+        return self.stored(counts)
 
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:

@@ -186,8 +186,30 @@ def most_copied(target: Target, settings: Settings) -> int:
 
 def io_bytes(graph: Graph, home: Memory) -> int:
     """Inputs and outputs, and the first values of states that are not all the same."""
-    first = sum(home.whole_constant(state.initial.nbytes) for state in graph.states if not state.is_uniform)
-    return first + sum(home.whole(graph.types[name].bytes) for name in {*graph.inputs, *graph.outputs})
+    given = sum(home.whole(graph.types[name].bytes) for name in {*graph.inputs, *graph.outputs})
+    return first_values(graph, home) + given
+
+
+def first_values(graph: Graph, home: Memory) -> int:
+    """Constants that states are set to, but for those whose elements are all the same."""
+    return sum(home.whole_constant(state.initial.nbytes) for state in graph.states if not state.is_uniform)
+
+
+LESS_STATE = "keep less from call to call; of a training, train fewer weights, for example --trainable last:2"
+
+
+def check_states(mapped: Mapped, settings: Settings) -> None:
+    """States that L2 does not hold are refused before anything is planned around them: they stay there."""
+    graph, memories = mapped.graph, mapped.target.paths
+    budget, first = home_capacity(mapped, settings), first_values(graph, memories.home)
+    kept = sum(memories.home.whole(graph.types[state.before].bytes) for state in graph.states)
+    if kept + first > budget:
+        raise CompileError(
+            f"{memories.home.name}, states of '{graph.name}'",
+            f"{kept} bytes are kept there from call to call, and {first} are their first values; {budget} are there: "
+            f"{kept + first - budget} are missing",
+            f"{LESS_STATE}{_more_home(memories, settings, kept + first)}",
+        )
 
 
 def stack_of(mapped: Mapped, kernel: Kernel) -> int:
@@ -207,7 +229,8 @@ def check_home(mapped: Mapped, settings: Settings, arena: allocator.Solution, co
             f"{memories.home.name}, {_largest(graph).where}",
             f"{needed} bytes are needed ({arena.peak} for activations{kept}{staged}, {constants} for constants, "
             f"{given} for inputs and outputs), {budget} are there: {needed - budget} are missing",
-            f"the largest layer is named; make it smaller{_more_home(memories, settings, needed)}",
+            f"the largest layer is named; make it smaller{_more_home(memories, settings, needed)}"
+            + f"; or {LESS_STATE}" * (0 < states <= arena.peak),
         )
 
 

@@ -10,7 +10,13 @@ from tilewright.memory.arena import Arena
 from tilewright.passes.aliasing import all_owners, home_of, insides
 from tilewright.planner.cluster import select
 from tilewright.planner.cluster.candidates import Candidate, costs_of, layer_options, layers_of, limits_of
-from tilewright.planner.cluster.capacity import TileBudget, tile_budget, with_stacks_inside, with_stacks_outside
+from tilewright.planner.cluster.capacity import (
+    TileBudget,
+    check_states,
+    tile_budget,
+    with_stacks_inside,
+    with_stacks_outside,
+)
 from tilewright.planner.cluster.elsewhere import pinned_constants
 from tilewright.planner.cluster.home_buffers import constants_elsewhere
 from tilewright.planner.cluster.home_layout import MemoryLayout, lay_out
@@ -36,6 +42,7 @@ def plan(mapped: Mapped, settings: Settings) -> Plan:
     """The faster of two plans: with stacks where the budget puts them and, where they just fit, with stacks in L1.
     Stacks leave L1 before a layer has to work in L2."""
     budget = tile_budget(mapped, settings)
+    check_states(mapped, settings)
     try:
         made, other = _plan_in(budget, mapped, settings), with_stacks_inside(budget)
     except CompileError:

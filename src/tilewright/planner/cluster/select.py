@@ -59,9 +59,11 @@ class HomePressure:
     budgets: tuple[int, ...]
     """Bytes of L2 that each step has for activations and staging buffers."""
     beside: Mapping[str, int]
-    """Bytes of the memories beside L2, which any tensor may live in."""
+    """Bytes of the memories beside L2, which any tensor may live in that is not pinned."""
     behind: int
-    """Bytes for them there."""
+    """Bytes for those that are spilled there."""
+    pinned: frozenset[str] = frozenset()
+    """Tensors that stay in L2: states, which other networks may share."""
 
 
 @dataclass(frozen=True)
@@ -223,6 +225,7 @@ def _elsewhere(
     movable = frozenset().union(*problem.movable)
     model.equal(ones(var for name, var in behind.items() if name not in spillable), 0)
     model.equal(ones(var for name, var in inside.items() if name not in movable), 0)
+    model.equal(ones(var for group in others for name, var in group.items() if name in pressure.pinned), 0)
     for alternatives, chosen, names in zip(problem.layers, taken, pressure.spillable, strict=True):
         for name in sorted(names):
             with_it = [

@@ -38,7 +38,8 @@ def pressures(task: Task, decision: Decision, layout: MemoryLayout) -> Iterator[
     budgets = _home_budgets(task, decision, layout)
     for share in SHARES:
         beside = {memory: int(size * share) for memory, size in room.items()}
-        yield select.HomePressure(groups, tuple(int(r * share) for r in budgets), beside, int(behind * share))
+        left = tuple(int(r * share) for r in budgets)
+        yield select.HomePressure(groups, left, beside, int(behind * share), states_of(task.mapped.graph))
 
 
 def lacking(task: Task, pressure: Task, decision: Decision, layout: MemoryLayout) -> CompileError | None:
@@ -68,7 +69,8 @@ def never_fits(task: Task) -> bool:
     room = room_beside(mapped, settings, {}, {})
     spillable = frozenset(tensor.name for tensor in task.tensors)
     behind = spill_capacity(mapped, settings, {})
-    return overfull(task, select.HomePressure((spillable,) * steps, (home,) * steps, room, behind))
+    pinned = states_of(mapped.graph)
+    return overfull(task, select.HomePressure((spillable - pinned,) * steps, (home,) * steps, room, behind, pinned))
 
 
 def _always_read(mapped: Mapped) -> frozenset[str]:
@@ -85,9 +87,10 @@ def overfull(task: Task, pressure: select.HomePressure) -> bool:
     spillable = frozenset().union(*pressure.spillable)
     for step, budget in enumerate(pressure.budgets):
         live = [tensor for tensor in task.tensors if tensor.first <= step <= tensor.last]
+        free = [tensor.bytes for tensor in live if tensor.name not in pressure.pinned]
         elsewhere = (
             _most_held([tensor.bytes for tensor in live if tensor.name in movable], task.budget.arena),
-            *(_most_held([tensor.bytes for tensor in live], size) for size in pressure.beside.values()),
+            *(_most_held(free, size) for size in pressure.beside.values()),
             _most_held([tensor.bytes for tensor in live if tensor.name in spillable], pressure.behind),
         )
         if sum(tensor.bytes for tensor in live) > budget + sum(elsewhere):
