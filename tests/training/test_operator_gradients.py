@@ -56,7 +56,11 @@ def convolutions(draw: st.DrawFn) -> Case:
     sizes = [draw(st.integers(n, n + 4)) for n in least]
     x, w = real(draw(st.integers(1, 2)), groups * channels, *sizes), real(groups * filters, channels, *taps)
     bias = draw(st.sampled_from([None, real(groups * filters), real(1)]))
-    return case("Conv", x, w, bias, strides=strides, dilations=dilations, padding=padding, groups=groups)
+    fields = {"strides": strides, "dilations": dilations, "padding": padding, "groups": groups}
+    if draw(st.booleans()):
+        x, w = (np.ascontiguousarray(np.moveaxis(array, 1, -1)) for array in (x, w))
+        return case("Conv", x, w, bias, channels_last=True, **fields)
+    return case("Conv", x, w, bias, **fields)
 
 
 @st.composite
@@ -187,6 +191,8 @@ def test_an_operator_without_gradient_is_named_with_the_path() -> None:
          ("ConvInputGrad", "ConvWeightGrad")),
         (case("MaxPool", real(1, 6, 5, 2), kernel=(3, 2), strides=(2, 2), padding=(1, 0, 1, 1), channels_last=True),
          ("MaxPoolGrad",)),
+        (case("AveragePool", real(1, 6, 5, 2), kernel=(3, 2), padding=(1, 0, 1, 1), channels_last=True),
+         ("ConvInputGrad",)),
         (case("Relu", real(3, 4)), ("ReluGrad",)),
         (case("Gelu", real(3, 4), approximate="tanh"), ("GeluGrad",)),
     ],
