@@ -1,4 +1,4 @@
-/* Runs the network on the inputs that lie in the program, and prints what the last call took and what came out of it. */
+/* Runs the network on the inputs stored in the program, and prints the cycles and output checksums of the last call. */
 #include <stdint.h>
 
 #include "console.h"
@@ -25,7 +25,7 @@ int tw_status;
 uint32_t tw_cycles;
 volatile uint32_t tw_steps = 1;
 
-/* A call is done: where tw_steps are more, a debugger takes the outputs here and puts the next inputs in place. */
+/* Called after each run. With tw_steps > 1, a debugger stops here, reads the outputs and writes the next inputs. */
 __attribute__((noinline)) void tw_step_done(void) { __asm__ volatile("" ::: "memory"); }
 
 int main(void) {

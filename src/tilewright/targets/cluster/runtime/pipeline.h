@@ -23,15 +23,15 @@ typedef void tw_fetch(void);
 #define TW_ROLLED
 #endif
 
-/* Which of two buffers. */
+/* The buffer of a turn: 0 or 1. */
 static inline int tw_odd(int turn) { return turn & 1; }
 
-/* The transfers that follow are for the layer of this number, which waits for them when its turn comes. */
+/* Assigns the following transfers to the layer of this number, which waits for them before it begins. */
 void tw_prefetch_begin(int layer);
 void tw_wait_prefetch(int layer);
 
 /* Calls a function on the first `cores` cores and the one that moves data, and returns when all are done. Only the first
- * core calls this. Networks of a program may be for different numbers of cores; the others sleep meanwhile. */
+ * core calls this. Networks of one program may use different numbers of cores; the remaining cores sleep. */
 void tw_fork(tw_fetch *function, int cores);
 
 /* The number of cores that a network is compiled for. The boot code defines tw_boots_N_cores, of value N, for each N up to
@@ -41,7 +41,7 @@ void tw_fork(tw_fetch *function, int cores);
 extern const char TW_BOOTS_NAME(TW_CORES)[];
 #define TW_NETWORK_CORES ((int)(uintptr_t)TW_BOOTS_NAME(TW_CORES))
 
-/* Where the other cores wait for work. */
+/* The other cores call this: they wait here for work. */
 void tw_serve(void);
 
 #endif

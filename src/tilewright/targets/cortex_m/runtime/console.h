@@ -1,4 +1,4 @@
-/* How a program on an Arm core speaks to whoever runs it, and how it counts cycles. */
+/* Output by semihosting, and the cycle counter, on an Arm core. */
 #ifndef TW_CONSOLE_H
 #define TW_CONSOLE_H
 
@@ -15,7 +15,7 @@ static inline int tw_semihosting(int operation, const void *argument) {
 
 static inline void tw_print(const char *text) { tw_semihosting(TW_SEMIHOSTING_WRITE, text); }
 
-/* Where the core has a counter; otherwise whoever runs the program counts them. */
+/* The cycle counter; 0 on cores without one, where the emulator counts cycles. */
 static inline uint32_t tw_cycle(void) {
 #if __ARM_ARCH >= 7
   *(volatile uint32_t *)TW_DEMCR |= TW_DEMCR_TRACE;

@@ -11,7 +11,7 @@
  * TW_FLOAT: the product of two floats, ties to even; mul holds the bits of one. */
 enum { TW_HALF_UP, TW_HALF_EVEN, TW_HALF_AWAY, TW_NATIVE, TW_DOUBLE, TW_DOUBLE_UP, TW_SINGLE, TW_FLOAT };
 
-/* TW_HAS_EXPONENTS, 1 or 0: whether all kernels use TensorFlow Lite's kinds of rounding. Undefined: `rounding` decides. */
+/* A network has its kernels for the one kind of rounding or for the other. */
 #ifdef TW_HAS_EXPONENTS
 #define TW_IS_TFLITE(r) TW_HAS_EXPONENTS
 #else
