@@ -42,7 +42,14 @@ def test_sessions_are_of_computers(command: Command, model: Path, what: str, tar
     assert ran.code == 2
     assert f"target {target}" in ran.err
     assert "has no sessions: its programs read one text" in ran.err
-    assert "use cpu or generic" in ran.err
+    shown = " ".join(ran.err.split())
+    assert "use cpu or generic for chat and serve; tilewright generate runs on" in shown.replace("│ ", "")
+    assert all(name in shown for name in ABLE)
+
+
+def test_quantising_a_language_model_names_its_command(command: Command, model: Path) -> None:
+    error = command("quantise", model, "--json").json["error"]
+    assert error["hint"].endswith(f"tilewright quantise {model} --weights q4_0")
 
 
 @pytest.mark.parametrize("target", ["cpu", *(pytest.param(one, marks=pytest.mark.thorough) for one in ABLE[1:])])
