@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from pathlib import Path
 
@@ -72,6 +73,17 @@ def test_padding_is_no_work() -> None:
     assert macs_inside(plain, shapes) == plain.macs(shapes)
 
 
+@fast
+def test_transformed_patches_multiply_less() -> None:
+    """16 products in place of 36, by four units; with strides all of them."""
+    for stride, pixels, share in ((1, 18, 16 / 36), (2, 33, 1.0)):
+        conv = node("Conv", "x w", "y", strides=[stride, stride])
+        made = model([conv], {"x": (1, 32, pixels, pixels)}, ["y"], {"w": np.ones((32, 32, 3, 3), np.float32)})
+        macs = 16 * 16 * 9 * 32 * 32
+        assert schedule_of(made, "siracusa").placed.least.cycles == math.floor(macs * share / 4)
+
+
+@pytest.mark.asks_c
 @fast
 def test_weights_come_over_links() -> None:
     """A row times a matrix: each weight is used once. From L3 a byte comes in a cycle, and cores have no other way."""

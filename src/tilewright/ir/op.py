@@ -64,6 +64,8 @@ class Op:
     """Those that it has a meaning for, where it requantises."""
     multiplies: ClassVar[bool] = False
     """Each point of the loop nest is one multiply-accumulate."""
+    uneven: ClassVar[frozenset[str]] = frozenset()
+    """Loops of whose parts `footprint` says what they read. Parts of all others see what the index says."""
     names_type: ClassVar[bool] = False
     """It says itself which element type its result has; of others it is that of operands (`ir/half_floats.py`)."""
 

@@ -27,6 +27,7 @@ class ConvInputGrad(Windowed):
 
     operands: ClassVar[tuple[str, ...]] = ("G", "W")
     multiplies: ClassVar[bool] = True
+    uneven: ClassVar[frozenset[str]] = frozenset("yxrs")
     groups: int = 1
     size: Shape = (1, 1)
     """Of Y along each spatial axis."""

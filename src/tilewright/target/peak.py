@@ -36,6 +36,10 @@ class SameMacs:
         return self.rate
 
 
+def all_of_them(op: Op, types: Mapping[str, TensorType]) -> float:
+    return 1.0
+
+
 @dataclass(frozen=True)
 class CoreMacs:
     """Multiply-accumulates of cores in a cycle."""
@@ -46,11 +50,13 @@ class CoreMacs:
     """That a core multiplies."""
     float_units: float = math.inf
     """Of all cores together, where they share them."""
+    share: Callable[[Op, Mapping[str, TensorType]], float] = all_of_them
+    """Of an operator's multiplications of floats, those that the kernels leave where they transform operands first."""
 
     def __call__(self, op: Op, types: Mapping[str, TensorType], cores: int) -> float:
         """By the narrowest operand, as no core is quicker with a wider one."""
         used = {kind.dtype for name, kind in types.items() if name not in op.results} - {"bool"}
         if not used - {FLOAT}:
-            return min(self.floats * cores, self.float_units)
+            return min(self.floats * cores, self.float_units) / self.share(op, types)
         bits = min(min(8 * BYTES[dtype] for dtype in used), max(width for width, _ in self.widths))
         return cores * max(rate for width, rate in self.widths if width >= bits)

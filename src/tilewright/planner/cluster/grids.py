@@ -42,9 +42,9 @@ def _sizes(layer: Layer) -> dict[str, list[int]]:
 
 def _splittable(layer: Layer) -> dict[str, int]:
     op, shapes = layer.node.op, layer.whole.shapes
-    if not op.can_be_cut:
+    if not op.can_be_cut and not op.uneven:
         return {}
-    fixed = op.unsplittable(shapes) | op.reductions(shapes) | layer.kernel.unsplit_loops
+    fixed = op.unsplittable(shapes) | op.reductions(shapes) | layer.kernel.unsplit_loops | op.uneven
     return {loop: extent for loop, extent in layer.whole.extents.items() if loop not in fixed and extent > 1}
 
 

@@ -62,6 +62,13 @@ def of_filters_unsupported(op: Op, types: Types) -> str | None:
     return "channels or filters are no multiple of four" if filters[0] % 4 or filters[-1] % 4 else None
 
 
+def multiplied(op: Op, types: Types) -> float:
+    """The share of its multiplications that is left: of 36 for 2 x 2 pixels, 16."""
+    refusals = {Conv: unsupported, ConvInputGrad: unsupported, ConvWeightGrad: of_filters_unsupported}
+    refusal = refusals.get(type(op))
+    return 16 / 36 if refusal is not None and refusal(op, types) is None else 1.0
+
+
 def samples() -> Iterator[tuple[Op, list[Array | None]]]:
     for height, width, channels, filters in SHAPES:
         x, g = (np.ones((1, height, width, count), np.float32) for count in (channels, filters))
@@ -80,8 +87,8 @@ CONVOLUTION = Kernel(
 GRADIENT_BY_OPERAND = Kernel(
     ConvInputGrad, "conv_input_grad_winograd.c", "G:float32 W:float32 -> Y:float32", {},
     scratch=in_c("tw_conv_input_grad_winograd_scratch"), unsupported_reason=unsupported, cooperative=True,
-    unsplit_loops=frozenset({"f", "r", "s"}), multiples={"c": 4}, work=in_c.work("tw_conv_input_grad_winograd_work"),
-    header="conv_gradient.h",
+    unsplit_loops=frozenset({"f", "r", "s"}), multiples={"c": 4}, min_tile={"c": LEAST_CHANNELS},
+    work=in_c.work("tw_conv_input_grad_winograd_work"), header="conv_gradient.h",
 )  # fmt: skip
 
 

@@ -23,12 +23,13 @@ from tilewright.targets.cluster.mchan import mchan
 from tilewright.targets.hwpe import neureka
 from tilewright.targets.pulp.engine import cluster
 from tilewright.targets.pulp.fuse_masked_softmax import FUSE_MASKED_ATTENTION, FUSE_MASKED_SOFTMAX
+from tilewright.targets.pulp.patches import multiplied
 
 FOLDER = Path(__file__).parent
 KIB = 1024
 
 PEAK = Peak(
-    CoreMacs(((8, 4), (16, 2), (32, 1)), floats=1, float_units=4),
+    CoreMacs(((8, 4), (16, 2), (32, 1)), floats=1, float_units=4, share=multiplied),
     "XpulpV2: a dot product of four bytes or two halfwords in a cycle, an FPU for two cores; a word from L1 in a "
     "cycle, from the weight memory in five",
     bytes=4, outside=4 / 5,
