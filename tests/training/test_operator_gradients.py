@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,7 +57,7 @@ def convolutions(draw: st.DrawFn) -> Case:
     sizes = [draw(st.integers(n, n + 4)) for n in least]
     x, w = real(draw(st.integers(1, 2)), groups * channels, *sizes), real(groups * filters, channels, *taps)
     bias = draw(st.sampled_from([None, real(groups * filters), real(1)]))
-    fields = {"strides": strides, "dilations": dilations, "padding": padding, "groups": groups}
+    fields: dict[str, Any] = {"strides": strides, "dilations": dilations, "padding": padding, "groups": groups}
     if draw(st.booleans()):
         x, w = (np.ascontiguousarray(np.moveaxis(array, 1, -1)) for array in (x, w))
         return case("Conv", x, w, bias, channels_last=True, **fields)
