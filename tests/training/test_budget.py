@@ -20,7 +20,7 @@ from tilewright.ops.sub import Sub
 from tilewright.ops.tanh import Tanh
 from tilewright.ops.where import Where
 from tilewright.training.budget import within
-from tilewright.training.compiling import compile_training
+from tilewright.training.compiling import Learner, compile_training
 from tilewright.training.graphs import FIRST, Training, checked
 from tilewright.training.loop import reference
 from tilewright.training.plan import ram_of
@@ -102,6 +102,24 @@ def test_a_budget_is_kept_to_by_the_plan_and_losses_stay() -> None:
     steps = [{name: np.full(WIDTH, 0.5, np.float32) for name in training.train.inputs}] * 2
     one, other = (reference(each, steps, 1) for each in (compile_(training), found.learner))
     assert one.losses == other.losses
+
+
+def test_a_budget_is_tried_where_all_activations_are_too_much_for_the_target() -> None:
+    training, compile_ = deep(), partial(compile_training, target="generic")
+    whole = ram_of(compile_(training))
+    limit = whole - 3 * 4 * WIDTH
+
+    def small(one: Training) -> Learner:
+        made = compile_(one)
+        if ram_of(made) > limit:
+            raise CompileError("target small", "is too small")
+        return made
+
+    found = within(training, whole, small)
+    assert ram_of(found.learner) <= limit
+    assert "computed again" in found.said
+    with pytest.raises(CompileError, match="target small: is too small"):
+        within(training, None, small)
 
 
 def test_a_budget_that_fits_anyway_changes_nothing() -> None:

@@ -33,16 +33,23 @@ def within(training: Training, ram: int | None, compile_: Compile) -> Within:
     What estimates say of choices is ordered as what plans take of them is, so that the first one that fits is found by
     halving.
     """
-    whole = compile_(training)
     known = Recomputing(training.train)
-    if ram is None or ram_of(whole) <= ram:
+    whole = compile_(training) if ram is None else _if_it_fits(training, compile_)
+    if whole is not None and (ram is None or ram_of(whole) <= ram):
         return Within(whole, "", known.activations(frozenset()))
     choices = known.choices()
-    fewest = _compiled(training, known, choices[-1], compile_)
-    if ram_of(fewest) > ram:
-        fewest = min(whole, fewest, key=ram_of)
-        raise _too_little(training, whole, fewest, ram)
+    fewest = compile_(_changed(training, known, choices[-1]))
+    if ram is not None and ram_of(fewest) > ram:
+        raise _too_little(whole, fewest, ram)
     return _least_work(training, known, choices, ram, compile_, fewest)
+
+
+def _if_it_fits(training: Training, compile_: Compile) -> Learner | None:
+    """None where the target refuses it: with fewer activations it may fit, or is refused for the same reason."""
+    try:
+        return compile_(training)
+    except CompileError:
+        return None
 
 
 def _least_work(
@@ -54,16 +61,16 @@ def _least_work(
         if high - low <= 1:
             break
         middle = (low + high) // 2
-        tried = _compiled(training, known, choices[middle], compile_)
-        if ram_of(tried) <= ram:
+        tried = _if_it_fits(_changed(training, known, choices[middle]), compile_)
+        if tried is not None and ram_of(tried) <= ram:
             found, best, high = tried, middle, middle
         else:
             low = middle
     return Within(found, _said(known, choices[best]), known.activations(choices[best].again))
 
 
-def _compiled(training: Training, known: Recomputing, choice: Choice, compile_: Compile) -> Learner:
-    return compile_(training.with_graphs(train=known.rewritten(choice.again)))
+def _changed(training: Training, known: Recomputing, choice: Choice) -> Training:
+    return training.with_graphs(train=known.rewritten(choice.again))
 
 
 def _said(known: Recomputing, choice: Choice) -> str:
@@ -75,10 +82,13 @@ def _said(known: Recomputing, choice: Choice) -> str:
     )
 
 
-def _too_little(training: Training, whole: Learner, fewest: Learner, ram: int) -> CompileError:
-    least, most = ram_of(fewest), ram_of(whole)
-    what = f"a step needs {least:,} bytes at the least that was found, and {most:,} where nothing is computed again"
+def _too_little(whole: Learner | None, fewest: Learner, ram: int) -> CompileError:
+    if whole is not None:
+        fewest = min(whole, fewest, key=ram_of)
+    least = ram_of(fewest)
+    most = "" if whole is None else f", and {ram_of(whole):,} where nothing is computed again"
     layer, alone = largest_layer(fewest)
+    what = f"a step needs {least:,} bytes at the least that was found{most}"
     what += f"; '{layer}' with all states takes {alone:,} by itself"
     hint = f"--ram {least}; or train fewer weights, whose gradients take as much as they do"
     return CompileError(f"--ram {ram}", what, hint)
