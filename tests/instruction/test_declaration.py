@@ -29,6 +29,7 @@ UNDEFINED = {
     [
         ({"name": '"Twice"'}, "'Twice' is not of lower-case letters"),
         ({"opcode": '"op"'}, "'op' is not in a custom opcode space"),
+        ({"opcode": "[1]"}, "[1] is not in a custom opcode space"),
         ({"opcode": "0x33"}, "0x33 is not in a custom opcode space"),
         ({"funct3": "8"}, "8 is no whole number of 0 to 7"),
         ({"funct7": "true"}, "True is no whole number of 0 to 127"),
@@ -37,12 +38,16 @@ UNDEFINED = {
         ({"operands": '"rd rs1"'}, "'rd rs1' is no form of operands"),
         ({"operands": '["rd", "rs1", "imm12"]', "funct7": "1"}, "an immediate of 12 bits lies in its place"),
         ({"semantics": '"rs1.u32; abort()"'}, "';' is in no expression"),
+        ({"semantics": '"(abort(), rs1.u32)"'}, "'abort' is nothing that an expression has"),
+        ({"semantics": '"__builtin_abort(), 0"'}, "'__builtin_abort' is nothing that an expression has"),
+        ({"semantics": '"*(uint32_t * )(uint64_t)rs1.u32"'}, "'* )' is in no expression"),
         ({"semantics": '" "'}, "it is empty"),
         ({"semantics": ""}, "has no 'semantics'"),
         ({"semantic": '"rs1.u32"'}, "'semantic' is no field of an instruction"),
         ({"implements": '"dot4"'}, "'dot4' is no pattern of the kernels"),
         ({"implements": '"dot4_s8"'}, "dot4_s8 has the operands rd+ rs1 rs2, the instruction rd rs1"),
         ({"rtl": '"twice.v"'}, "twice.v is no file of the folder"),
+        ({"top": r'"twice\n!touch found"'}, r"'twice\n!touch found' is no name of a module"),
     ],
     ids=str,
 )
@@ -101,7 +106,7 @@ def test_encodings_of_others(tmp_path: Path) -> None:
     with pytest.raises(CompileError, match="of siracusa's cores\n  hint: choose another funct3"):
         with_instructions(targets.find("siracusa"), [DOT4])
     other = Path(DOT4, "instruction.toml").read_text().replace("funct7 = 0", "funct7 = 5")
-    (tmp_path / "instruction.toml").write_text(other.replace('"dot4"', '"other"'))
+    (tmp_path / "instruction.toml").write_text(other.replace('"dot4"', '"other"').replace('rtl = "dot4.v"', ""))
     with pytest.raises(CompileError, match="dot4 implements dot4_s8 too"):
         with_instructions(rv32, [DOT4, str(tmp_path)])
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import pytest
 
 from tilewright.errors import Refusal
@@ -34,3 +37,11 @@ def test_no_result_has_a_negative_size() -> None:
     op = ConvTranspose(strides=(1,), dilations=(1,), before=(4,), spatial=(-5,))
     with pytest.raises(Refusal, match="would have -5 elements"):
         op.infer({"X": TensorType("float32", (1, 1, 2)), "W": TensorType("float32", (1, 1, 2))})
+
+
+def test_one_whose_index_is_remembered_is_pickled() -> None:
+    op, shapes = Conv(padding=(1, 1, 1, 1)), {"X": (1, 2, 5, 5), "W": (3, 2, 3, 3), "Y": (1, 3, 5, 5)}
+    index = op.index(shapes)
+    for again in (pickle.loads(pickle.dumps(op)), copy.deepcopy(op)):
+        assert again == op
+        assert again.index(shapes) == index

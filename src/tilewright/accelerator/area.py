@@ -143,7 +143,8 @@ def _copied(sources: Sequence[Path], folder: Path) -> str:
         (folder / name).mkdir()
     for path in files(sources, ALL):
         shutil.copy(path, folder / places[path.parent] / path.name)
-    words = [*(f"-I{name}" for name in places.values()), *(f"{places[one.parent]}/{one.name}" for one in sources)]
+    named = (f'"{places[one.parent]}/{one.name}"' for one in sources)
+    words = [*(f"-I{name}" for name in places.values()), *named]
     return f"read_verilog -sv {' '.join(words)}"
 
 

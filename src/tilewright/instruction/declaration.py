@@ -24,7 +24,15 @@ FORMS = (
 """Operands, in this order; `rd+` is read before it is written."""
 LONGEST = 255
 """Cycles of an instruction at most."""
-NOT_IN_EXPRESSIONS = re.compile(r"[;{}#\"'\\`]")
+NOT_IN_EXPRESSIONS = re.compile(r"[;{}#\"'\\`]|\*\s*\)")
+"""Also a cast to a pointer: the expression is called within this process."""
+WORDS = re.compile(r"\b[A-Za-z_]\w*")
+IN_EXPRESSIONS = re.compile(
+    r"rd|rs[12]|imm|[us](8|16|32)|clip|min|max|popcount|upper|bytes|u?int(8|16|32|64)_t|U?INT(8|16|32|64)_(MIN|MAX)|"
+    r"int|unsigned|__builtin_(bswap|clrsb|clz|ctz|ffs|parity|popcount)\w*"
+)
+"""Words of an expression: operands, their parts, functions of `c/operands.h`, types, and functions of bits."""
+MODULE = re.compile(r"[A-Za-z_][\w$]*", re.ASCII)
 FIELDS = (
     "name",
     "summary",
@@ -111,7 +119,7 @@ def _declared(given: Mapping[str, Any], path: Path) -> Instruction:
         name, _opcode(given, path), _operands(given, path), _expression(given, path),
         _number(given, "funct3", 0, 7, 0, path), _number(given, "funct7", 0, 127, 0, path),
         _number(given, "latency", 1, LONGEST, 1, path), _text(given, "implements", path, ""),
-        _text(given, "summary", path, ""), _rtl(given, path), _text(given, "top", path, name), str(path),
+        _text(given, "summary", path, ""), _rtl(given, path), _top(given, path, name), str(path),
     )  # fmt: skip
     if found.immediate_bits == 12 and "funct7" in given:
         raise _wrong(path, "funct7", "an immediate of 12 bits lies in its place", "leave funct7 out, or use imm5")
@@ -151,7 +159,7 @@ def _number(given: Mapping[str, Any], field: str, least: int, most: int, otherwi
 
 def _opcode(given: Mapping[str, Any], path: Path) -> str:
     value = given["opcode"]
-    if value not in OPCODES:
+    if not isinstance(value, str) or value not in OPCODES:
         shown = f"{value:#x}" if isinstance(value, int) else repr(value)
         what = f"{shown} is not in a custom opcode space, so it may be an instruction of RISC-V"
         raise _wrong(path, "opcode", what, f"use {', '.join(OPCODES)}")
@@ -171,6 +179,10 @@ def _expression(given: Mapping[str, Any], path: Path) -> str:
     if not text or (found := NOT_IN_EXPRESSIONS.search(text)):
         what = f"'{found[0]}' is in no expression" if text and found else "it is empty"
         raise _wrong(path, "semantics", what, 'one C expression: semantics = "rd.u32 + rs1.u32 * rs2.u32"')
+    for word in WORDS.findall(text):
+        if not IN_EXPRESSIONS.fullmatch(word):
+            hint = "it has operands, whole numbers, and the functions of docs/instructions.md"
+            raise _wrong(path, "semantics", f"'{word}' is nothing that an expression has", hint)
     return text
 
 
@@ -179,6 +191,14 @@ def _rtl(given: Mapping[str, Any], path: Path) -> Path | None:
     if name and not (path.parent / name).is_file():
         raise _wrong(path, "rtl", f"{name} is no file of the folder", 'for example rtl = "dot4.v"')
     return path.parent / name if name else None
+
+
+def _top(given: Mapping[str, Any], path: Path, otherwise: str) -> str:
+    """It stands in scripts of other programs."""
+    name = _text(given, "top", path, otherwise)
+    if not MODULE.fullmatch(name):
+        raise _wrong(path, "top", f"{name!r} is no name of a module", f'for example top = "{otherwise}"')
+    return name
 
 
 def _with_known_pattern(found: Instruction, path: Path) -> Instruction:

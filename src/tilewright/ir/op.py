@@ -24,6 +24,7 @@ from tilewright.records import dataclass
 
 Index = Mapping[str, tuple[Affine, ...]]
 """For each operand and result, one expression per axis."""
+REMEMBERED = "_index"
 
 Param: TypeAlias = "int | float | tuple[int, ...] | list[int] | Mapping[str, Param]"
 Params = dict[str, Param]
@@ -74,6 +75,10 @@ class Op:
         super().__init_subclass__()
         if "index" in cls.__dict__:
             cls.index = _remembered(cls.index)  # type: ignore[method-assign, assignment]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled or copied: not the index, which is remembered beside a function that cannot be pickled."""
+        return {name: value for name, value in self.__dict__.items() if name != REMEMBERED}
 
     # ---- geometry -------------------------------------------------------------------------------------------------
 
@@ -280,9 +285,9 @@ def _remembered(index: Callable[[Any, Shapes], Index]) -> Callable[[Any, Shapes]
     @functools.wraps(index)
     def remembering(self: Op, shapes: Shapes) -> Index:
         asked = (index, tuple(shapes.items()))
-        known = self.__dict__.get("_index")
+        known = self.__dict__.get(REMEMBERED)
         if known is None or known[0] != asked:
-            self.__dict__["_index"] = known = (asked, index(self, shapes))
+            self.__dict__[REMEMBERED] = known = (asked, index(self, shapes))
         return known[1]
 
     return remembering
