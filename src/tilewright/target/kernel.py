@@ -90,6 +90,9 @@ class Kernel:
     """Loop -> what tile sizes along it should be multiples of."""
     min_tile: Mapping[str, int] = field(default_factory=dict)
     """Loop -> what no tile along it may be smaller than, the last one included."""
+    instead: str = ""
+    """The source of a kernel that computes the same in smaller tiles: stacks have room for it, so that it can take what
+    this one leaves no room for in L1."""
     in_place: Callable[[Op, Types], frozenset[str]] = nothing_in_place
     """Operands whose place the result may take, besides what the operator allows all kernels: it has read what it still
     needs before it writes there."""

@@ -150,13 +150,21 @@ def _in_form(group: Sequence[Layer], form: tuple[str, type[Op]]) -> list[Layer]:
 
 
 def _options_of(group: Sequence[Layer], limits: Limits) -> list[TilingOption]:
-    """Those of the preferred kernel; of the others only where it would have to work in L2. An accelerator's kernels are
-    all considered."""
+    """Those of the preferred kernel; of the others only where it would have to work in L2, and of the one instead of it
+    where some tensors would have to be in L1 already. An accelerator's kernels are all considered."""
     first, *others = group
     found = options(first, limits)
-    if first.kernel.offloaded or all(option.mode == "in_place" for option in found):
-        found = best([*found, *(option for layer in others for option in options(layer, limits))])
-    return found
+    if not first.kernel.offloaded and any(option.mode != "in_place" for option in found):
+        others = [layer for layer in others if layer.kernel.source == first.kernel.instead]
+        if not others or _is_tiled_everywhere(found):
+            return found
+    return best([*found, *(option for layer in others for option in options(layer, limits))])
+
+
+def _is_tiled_everywhere(found: Sequence[TilingOption]) -> bool:
+    """Whether there is no choice of homes with which it would have to work in L2."""
+    tiled = {(option.inside, option.spilled) for option in found if option.mode != "in_place"}
+    return {(option.inside, option.spilled) for option in found} <= tiled
 
 
 def signature(layer: Layer) -> object:

@@ -105,11 +105,13 @@ def with_stacks_outside(budget: TileBudget) -> TileBudget:
 
 
 def _preferred(mapped: Mapped, node: Node) -> list[Kernel]:
-    """The first kernel of every engine, for each form that it takes the node in."""
+    """The first kernel of every engine, for each form that it takes the node in, and what may take its place."""
     first: dict[tuple[str, type[Op]], Kernel] = {}
-    for choice in mapped.all_choices(node):
+    choices = mapped.all_choices(node)
+    for choice in choices:
         first.setdefault((choice.engine.name, type(choice.node.op)), choice.kernel)
-    return list(first.values())
+    others = {kernel.instead for kernel in first.values()}
+    return [*first.values(), *(choice.kernel for choice in choices if choice.kernel.source in others)]
 
 
 def _argument_bytes(graph: Graph) -> int:

@@ -82,13 +82,13 @@ CONVOLUTION = Kernel(
     Conv, "conv_winograd_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {},
     scratch=in_c("tw_conv_winograd_scratch"), unsupported_reason=unsupported, cooperative=True,
     unsplit_loops=frozenset({"c", "r", "s"}), multiples={"f": 4}, work=in_c.work("tw_conv_winograd_work"),
-    header="conv.h", activations=(Relu,), samples=samples,
+    header="conv.h", activations=(Relu,), samples=samples, instead="conv_blocks_f32.c",
 )  # fmt: skip
 GRADIENT_BY_OPERAND = Kernel(
     ConvInputGrad, "conv_input_grad_winograd.c", "G:float32 W:float32 -> Y:float32", {},
     scratch=in_c("tw_conv_input_grad_winograd_scratch"), unsupported_reason=unsupported, cooperative=True,
     unsplit_loops=frozenset({"f", "r", "s"}), multiples={"c": 4}, min_tile={"c": LEAST_CHANNELS},
-    work=in_c.work("tw_conv_input_grad_winograd_work"), header="conv_gradient.h",
+    work=in_c.work("tw_conv_input_grad_winograd_work"), header="conv_gradient.h", instead="conv_input_grad_blocks.c",
 )  # fmt: skip
 
 
@@ -99,4 +99,5 @@ def gradient_by_filters(cores: int) -> Kernel:
         scratch=by_cores("tw_conv_weight_grad_winograd_scratch", cores), unsupported_reason=of_filters_unsupported,
         cooperative=True, unsplit_loops=frozenset({"n", "y", "x", "r", "s"}), multiples={"f": 4, "c": 4},
         min_tile={"f": 4, "c": 4}, work=in_c.work("tw_conv_weight_grad_winograd_work"), header="conv_gradient.h",
+        instead="conv_weight_grad_blocks.c",
     )  # fmt: skip
