@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tilewright.errors import CompileError
@@ -12,7 +15,7 @@ from tilewright.instruction.semantics import TRIALS, Found, checking, operands_o
 from tilewright.sim.rtl.build import compile_into, kept_library, library_key, verilating
 from tilewright.sim.rtl.ports import IN, OUT, Port
 from tilewright.sim.rtl.reading import check_said, read_module, run
-from tilewright.sim.rtl.sources import files
+from tilewright.sim.rtl.sources import files, reads_data
 
 HARNESS = Path(__file__).parent / "c" / "verilog.cpp"
 RESULT, CLOCK = "result", "clk"
@@ -24,12 +27,28 @@ def check_rtl(one: Instruction) -> bool:
     if one.rtl is None or shutil.which("verilator") is None:
         return False
     found = Found()
-    ctypes.CDLL(str(_library(one, one.rtl))).tw_check(TRIALS, ctypes.byref(found))
+    library = ctypes.CDLL(str(_library(one, one.rtl)))
+    with _beside(one.rtl):
+        library.tw_check(TRIALS, ctypes.byref(found))
     if found.differs:
         operands = ", ".join(f"{name} = {value:#x}" for name, value in operands_of(one, found).items())
         what = f"{one.rtl.name} gives {found.wanted:#x} for {operands}, the semantics {found.got:#x}"
         raise CompileError(f"{one.place}, rtl", what, "mend one of them")
     return True
+
+
+@contextmanager
+def _beside(rtl: Path) -> Iterator[None]:
+    """Files that the Verilog reads as it begins are named as seen from its own folder."""
+    if not reads_data([rtl], rtl.name):
+        yield
+        return
+    before = Path.cwd()
+    os.chdir(rtl.parent)
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 def _library(one: Instruction, rtl: Path) -> Path:

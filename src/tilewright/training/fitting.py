@@ -107,6 +107,9 @@ def fit(
         told(f"epoch {number + 1} of {asked.epochs}")
         loss, now = run.epoch(number), session.weights()
         held_out, accuracy = judge(now) if judge else (None, None)
+        if held_out is not None and not math.isfinite(held_out):
+            what = f"the loss of the held-out samples is {held_out}, which is no finite number"
+            raise CompileError(f"epoch {number + 1}", what, "look at these samples, or use a smaller rate")
         epochs.append(Epoch(loss, held_out, accuracy))
         if held_out is None or held_out < best or number == 0:
             weights, best, waited = now, math.inf if held_out is None else held_out, 0

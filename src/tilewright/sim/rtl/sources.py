@@ -12,7 +12,8 @@ from tilewright.errors import CompileError
 SUFFIXES = (".v", ".sv", ".vh", ".svh")
 DATA = (".hex", ".mem", ".dat", ".bin", ".txt")
 """Suffixes of what `$readmemh` and `$readmemb` are given."""
-READS = re.compile(r'\$readmem[hb]\s*\(\s*"([^"]+)"')
+READS = re.compile(r'\$readmem[hb]\s*\(\s*(?:"([^"]+)")?')
+"""The name, or nothing where a parameter has it."""
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
@@ -36,11 +37,11 @@ def digest_of(paths: Iterable[Path], *words: str) -> str:
 
 
 def reads_data(sources: Sequence[Path], where: str) -> bool:
-    """Does it read files as it begins? One that is not beside its first source is refused: memory would be zeros."""
-    texts = (COMMENT.sub("", path.read_text(errors="replace")) for path in sources)
-    names = [name for text in texts for name in READS.findall(text)]
-    for name in names:
-        if not (sources[0].parent / name).is_file():
+    """Does it read files as it begins, itself or in what it includes? One that a source names and that is not beside
+    the first source is refused: memory would be zeros."""
+    read = {path: READS.findall(COMMENT.sub("", path.read_text(errors="replace"))) for path in files(sources)}
+    for name in (name for path in sources for name in read[path]):
+        if name and not (sources[0].parent / name).is_file():
             what = f"$readmem names {name}, which is no file of {sources[0].parent}"
             raise CompileError(where, what, f"put it beside {sources[0].name}")
-    return bool(names)
+    return any(read.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -26,7 +27,7 @@ LEFT = re.compile(r"^Warning \([\w ]+\) operator: (\w+), ofm: '(.*)'\nReason: (.
 """What Vela prints of an operator that stays on the core."""
 EXTRA = "pip install 'tilewright[ethos-u]'"
 PLAIN = "quantise it to int8 (tilewright quantise), without --numerics exact, or choose the core alone"
-NOTES, CHECKED, BETWEEN = "left.txt", "checked", "\t"
+NOTES, CHECKED = "left.json", "checked"
 ESTIMATE = "cycles of the NPU, predicted and in runs, are an estimate of its stream with memories as Vela assumes them"
 
 
@@ -101,10 +102,9 @@ def compiled_by_vela(npu: str, data: bytes, stem: str) -> MadeByVela:
     """What Vela makes of a file; it is kept."""
     kept = cache_folder() / "ethos_u" / hashlib.sha256(data + npu.encode() + _version()).hexdigest()[:32]
     made = kept / f"{stem}.tflite"
-    if not made.is_file():
+    if not made.is_file() or not (kept / NOTES).is_file():
         _keep(kept, made.name, *_compiled(npu, data, stem))
-    lines = (kept / NOTES).read_text(encoding="utf-8").splitlines()
-    return MadeByVela(made, tuple(Left(*line.split(BETWEEN, 2)) for line in lines))
+    return MadeByVela(made, tuple(Left(*row) for row in json.loads((kept / NOTES).read_text(encoding="utf-8"))))
 
 
 def _tflite(model: Any) -> tuple[bytes, str]:
@@ -130,7 +130,7 @@ def _version() -> bytes:
     return version("ethos-u-vela").encode()
 
 
-def _compiled(npu: str, data: bytes, stem: str) -> tuple[bytes, Sequence[str]]:
+def _compiled(npu: str, data: bytes, stem: str) -> tuple[bytes, Sequence[Sequence[str]]]:
     """Vela is a process of its own: what is wrong with a file may end it."""
     with TemporaryDirectory() as name:
         path = Path(name) / "given.tflite"
@@ -142,18 +142,17 @@ def _compiled(npu: str, data: bytes, stem: str) -> tuple[bytes, Sequence[str]]:
             said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
             what = f"Vela does not compile it for {npu}: {said[-1][:200] if said else 'it says nothing'}"
             raise VelaError(f"model '{stem}'", what, "choose the core alone")
-        left = [BETWEEN.join(found) for found in LEFT.findall(done.stdout)]
-        return result.read_bytes(), left
+        return result.read_bytes(), LEFT.findall(done.stdout)
 
 
-def _keep(folder: Path, name: str, data: bytes, notes: Sequence[str]) -> None:
-    """The file appears when it is whole."""
+def _keep(folder: Path, name: str, data: bytes, left: Sequence[Sequence[str]]) -> None:
+    """Files appear when they are whole."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / NOTES).write_text("\n".join(notes), encoding="utf-8")
-        draft = folder / f"{name}.{os.getpid()}"
-        draft.write_bytes(data)
-        os.replace(draft, folder / name)
+        for file, text in ((NOTES, json.dumps(left).encode()), (name, data)):
+            draft = folder / f"{file}.{os.getpid()}"
+            draft.write_bytes(text)
+            os.replace(draft, folder / file)
     except OSError as error:
         hint = "set TILEWRIGHT_CACHE to a writable folder"
         raise CompileError(str(folder), f"cannot be written: {error.strerror}", hint) from None
