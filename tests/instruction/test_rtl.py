@@ -15,6 +15,7 @@ from tilewright.instruction.area import area_of_instruction
 from tilewright.instruction.declaration import read_instruction
 from tilewright.instruction.rtl import check_rtl
 from tilewright.sim.rtl.ports import Port
+from tilewright.sim.rtl.sources import reads_data
 
 has_verilator = pytest.mark.skipif(shutil.which("verilator") is None, reason="verilator is not installed")
 SHIFT = """\
@@ -47,6 +48,31 @@ def test_verilog_with_a_clock_takes_its_latency(tmp_path: Path) -> None:
     early = read_instruction(with_verilog(tmp_path / "one", SHIFT, latency="1", **fields))
     with pytest.raises(CompileError, match=r"own.v gives 0x.* for rs1 = 0x.*, imm = 0x.*, the semantics 0x"):
         check_rtl(early)
+
+
+@pytest.mark.thorough
+@has_verilator
+def test_a_table_lies_beside_its_verilog(tmp_path: Path) -> None:
+    """Its name is a parameter's."""
+    text = 'module twice #(parameter TABLE = "two.hex") (input wire [31:0] rs1, output wire [31:0] result);\n'
+    text += "  reg [31:0] factor[0:0];\n  initial $readmemh(TABLE, factor);\n  assign result = rs1 * factor[0];\n"
+    place = with_verilog(tmp_path, f"{text}endmodule\n")
+    (tmp_path / "two.hex").write_text("2\n")
+    assert check_rtl(read_instruction(place))
+
+
+@pytest.mark.fast
+def test_data_that_is_not_there_is_missed_by_its_name(tmp_path: Path) -> None:
+    source, other = tmp_path / "own.v", tmp_path / "others.vh"
+    source.write_text("// $readmemh(a, b)\n")
+    assert not reads_data([source], "own.v")
+    other.write_text('initial $readmemh("none.hex", b);\n')
+    assert reads_data([source], "own.v")
+    source.write_text("initial $readmemb (NAME, b);\n")
+    assert reads_data([source], "own.v")
+    source.write_text('initial $readmemh("none.hex", b);\n')
+    with pytest.raises(CompileError, match=r"names none\.hex, which is no file"):
+        reads_data([source], "own.v")
 
 
 @pytest.mark.thorough

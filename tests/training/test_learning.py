@@ -74,6 +74,15 @@ def test_what_was_learned_is_a_network(command: Command, folder: Path, tmp_path:
     assert moved == {"w2", "b2"}
 
 
+def test_a_place_that_cannot_be_written_is_told_before_anything_is_learned(
+    command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tilewright.training.train.fit", lambda *words: pytest.fail("it has begun"))
+    for place, why in ((folder, "it is a folder"), (folder / "none" / "a.onnx", "No such file")):
+        done = train(command, folder, *LEARN, "--export", str(place))
+        assert f"cannot be written: {why}" in done.err
+
+
 def test_weights_of_the_best_epoch_are_written(command: Command, folder: Path, tmp_path: Path) -> None:
     """With a rate that is too large, which is what early stopping is for."""
     made, words = tmp_path / "best.onnx", ("--loss", "cross_entropy", "--optimizer", "sgd:1", "--held-out", "6")

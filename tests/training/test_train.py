@@ -103,6 +103,12 @@ def test_an_update_takes_as_many_steps_across_epochs() -> None:
         np.testing.assert_allclose(found.weights[name], weight, rtol=1e-4, atol=1e-6)
 
 
+def test_held_out_samples_whose_loss_is_not_finite_are_refused() -> None:
+    held = np.full_like(X, np.nan), LABELS
+    with pytest.raises(CompileError, match="epoch 1: the loss of the held-out samples is nan, which is no finite"):
+        trained(dropout=False).fit(X, LABELS, held_out=held)
+
+
 def test_refusals_of_epochs() -> None:
     program = trained(dropout=False)
     for options, message in (

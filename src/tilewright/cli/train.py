@@ -105,6 +105,7 @@ def train(
     tolerance: Tolerance = 1e-4, cc: Cc = None, name: Name = "", as_json: Json = False,
 ) -> int:  # fmt: skip
     """Train a network on this machine or in simulation, and hold losses and weights to what is expected."""
+    from tilewright.export.whole_file import check_place
     from tilewright.training import program as training
     from tilewright.training.fitting import Fitting
     from tilewright.training.samples import read_samples
@@ -133,6 +134,8 @@ def train(
         asked = Fitting(epochs, accumulate, patience, seed, dashes="--")
         samples = read_samples(_given(data, "--data"), labels, network.learner.training.train)
         asked.check(held_out > 0)
+        if export is not None:
+            check_place(export)
         found = network.fit_samples(*samples.parted(held_out), asked, progress, cc)
         if export is not None:
             network.export(export, found.weights)

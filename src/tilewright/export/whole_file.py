@@ -15,9 +15,22 @@ from tilewright.errors import CompileError
 @contextmanager
 def written_whole(place: Path) -> Iterator[BinaryIO]:
     """A file to write to; whatever was in the place stays there until all of it is written."""
+    with _refusing(place), _draft(place) as file:
+        yield file
+
+
+def check_place(place: Path) -> None:
+    """That a file can be written there, for those who work long before they write it."""
+    with _refusing(place), tempfile.TemporaryFile(dir=place.parent):
+        pass
+
+
+@contextmanager
+def _refusing(place: Path) -> Iterator[None]:
     try:
-        with _draft(place) as file:
-            yield file
+        if place.is_dir():
+            raise IsADirectoryError(0, "it is a folder")
+        yield
     except OSError as error:
         what = f"cannot be written: {error.strerror or error}"
         raise CompileError(str(place), what, "choose another file") from None
@@ -25,8 +38,6 @@ def written_whole(place: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _draft(place: Path) -> Iterator[BinaryIO]:
-    if place.is_dir():
-        raise IsADirectoryError(0, "it is a folder")
     handle, draft = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
     os.close(handle)
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -64,3 +66,13 @@ def test_a_stream_that_computes_something_else_is_refused(monkeypatch: pytest.Mo
     monkeypatch.setattr(MadeByVela, "is_checked", lambda made: False)
     with pytest.raises(CompileError, match="Vela's streams give other results than the file"):
         for_npu(NPU, added(0))
+
+
+def test_names_of_tensors_may_hold_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = [("Softmax", "a\x0bb\rc\td", "its why")]
+    monkeypatch.setattr(vela, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(vela, "_version", lambda: b"1")
+    monkeypatch.setattr(vela, "_compiled", lambda npu, data, stem: (b"made", left))
+    for _ in range(2):
+        made = vela.compiled_by_vela(NPU, b"given", "network")
+        assert (made.data, made.left) == (b"made", (vela.Left(*left[0]),))
