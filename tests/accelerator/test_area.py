@@ -51,7 +51,7 @@ def test_modules_of_other_folders_and_their_parameters(small: Path) -> None:
     """Those of the device's own module are set, and no others; data are found beside the first file."""
     (small / "of others").mkdir()
     other = SMALL.replace("small", "adder").replace("WIDTH", "DEPTH")
-    (small / "of others" / "adder.v").write_text(other)
+    (small / "of others" / "an adder.v").write_text(other)
     (small / "device.v").write_text(
         "module small #(parameter [7:0] FIRST = {4'd0, 4'd1}, parameter WIDTH = 8) "
         "(input wire clk, input wire [WIDTH-1:0] a, output wire [WIDTH-1:0] q);\n"
@@ -63,7 +63,7 @@ def test_modules_of_other_folders_and_their_parameters(small: Path) -> None:
     text = declaration.read_text().replace("import Accelerator,", "import Accelerator, Rtl,")
     text = text.replace('{"width": 8}', '{"width": 8, "depth": 3}')
     declaration.write_text(
-        text.replace("done=Poll", 'rtl=Rtl(files=("device.v", "of others/adder.v")),\n    done=Poll')
+        text.replace("done=Poll", 'rtl=Rtl(files=("device.v", "of others/an adder.v")),\n    done=Poll')
     )
     assert rtl_area(f"{small}:width=12").flip_flops == 12
     (small / "rom.hex").unlink()

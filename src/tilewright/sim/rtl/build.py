@@ -89,7 +89,7 @@ def _header(device: RtlDevice) -> str:
     """With the folder where it begins, if it reads files there."""
     if not reads_data(device.sources, device.where):
         return device.header
-    return f"{device.header}#define TW_PLACE {json.dumps(str(device.sources[0].parent))}\n"
+    return f"{device.header}#define TW_PLACE {json.dumps(str(device.sources[0].parent), ensure_ascii=False)}\n"
 
 
 def _cpp() -> Compiler:
@@ -100,7 +100,8 @@ def _cpp() -> Compiler:
 
 def _build_into(folder: Path, device: RtlDevice, waves: str) -> None:
     interface = connected(device, folder)
-    (folder / HEADER).write_text(f"{_header(device)}\n#define TW_MEM_BYTES {interface.width // 8}\n")
+    text = f"{_header(device)}\n#define TW_MEM_BYTES {interface.width // 8}\n"
+    (folder / HEADER).write_text(text, encoding="utf-8")
     _verilate(device, folder, waves)
     compile_into(folder, HARNESS, GUARD, waves)
 
