@@ -19,6 +19,7 @@ from tests.turn import TURN
 from tilewright import pipeline, targets
 from tilewright.errors import CompileError, InternalError
 from tilewright.ops.conv import Conv
+from tilewright.ops.convinputgrad import ConvInputGrad
 from tilewright.planner.machine_bound import NO_BOUND, MachineBound
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.settings import Settings
@@ -81,6 +82,16 @@ def test_transformed_patches_multiply_less() -> None:
         made = model([conv], {"x": (1, 32, pixels, pixels)}, ["y"], {"w": np.ones((32, 32, 3, 3), np.float32)})
         macs = 16 * 16 * 9 * 32 * 32
         assert schedule_of(made, "siracusa").placed.least.cycles == math.floor(macs * share / 4)
+
+
+@fast
+def test_gradients_beside_the_operand_are_no_work() -> None:
+    """Of three by three taps on one row of four pixels, one row of taps is inside, and ten of twelve taps along it."""
+    op = ConvInputGrad(padding=(1, 1, 0, 0), size=(1, 4), channels_last=True)
+    shapes = {"G": (2, 1, 4, 64), "W": (64, 3, 3, 32)}
+    assert macs_inside(op, shapes) == 2 * 10 * 64 * 32
+    strided = ConvInputGrad(padding=(0, 1, 0, 0), size=(5, 5), strides=(2, 2), channels_last=True)
+    assert macs_inside(strided, {"G": (1, 2, 3, 8), "W": (8, 3, 3, 8)}) == 6 * 7 * 8 * 8
 
 
 @pytest.mark.asks_c

@@ -52,6 +52,17 @@ class ConvInputGrad(Windowed):
         w = shapes["W"]
         return math.prod(shapes["G"]) * math.prod(w[1:])
 
+    def least_macs(self, shapes: Shapes) -> int:
+        """Without the taps that reach no element of Y, which kernels leave out."""
+        taps = math.prod(self._taps_inside(axis, shapes) for axis in range(self.rank))
+        return shapes["G"][0] * shapes["W"][0] * self.channels(shapes["W"]) * taps
+
+    def _taps_inside(self, axis: int, shapes: Shapes) -> int:
+        """Of all positions of the window along an axis."""
+        positions, taps = (np.arange(self.spatial(shapes[name])[axis]) for name in "GW")
+        reached = np.add.outer(positions * self.strides[axis], taps * self.dilations[axis]) - self.padding[axis]
+        return int(((reached >= 0) & (reached < self.size[axis])).sum())
+
     def padding_of(self, shapes: Shapes) -> Mapping[tuple[str, int], Span]:
         return {}
 
