@@ -72,3 +72,17 @@ def test_the_chart_has_means_over_seeds() -> None:
     assert line["x"] == [0, 0.5]
     assert np.allclose(line["y"], [0.92, 0.42])
     assert np.allclose(line["error_y"]["array"], 0.02)
+
+
+@pytest.mark.fast
+def test_the_chart_has_a_line_for_each_setting_that_is_a_word() -> None:
+    settings = [{"parameter.noise": noise, "optimise": goal} for goal in ("cycles", "ram") for noise in (0, 0.5)]
+    rows = [Row("cnn", "rv32", own, AGREES, "", "", {"accuracy": number / 4}) for number, own in enumerate(settings)]
+    results = Results("s", "s_study", ("parameter.noise", "optimise"), ("cycles",), tuple(rows), 4, 4, 1, 1.0, 0.1)
+    chart = accuracy_chart(results)
+    assert chart is not None
+    lines = chart.choices["accuracy along parameter.noise"]["data"]
+    assert {line["name"]: line["y"] for line in lines} == {
+        "cnn on rv32, optimise cycles": [0.0, 0.25],
+        "cnn on rv32, optimise ram": [0.5, 0.75],
+    }

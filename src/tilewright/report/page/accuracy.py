@@ -22,14 +22,17 @@ HEIGHT = 440
 def accuracy_chart(results: Results) -> Chart | None:
     """Nothing where no point has an accuracy, or nothing with numbers was varied."""
     rows = [row for row in results.rows if row.status == AGREES and ACCURACY in row.metrics]
-    axes = [name for name in results.axes if name != SEED and _is_varied(rows, name)]
+    settings = [name for name in results.axes if name != SEED]
+    axes = [name for name in settings if _is_varied(rows, name)]
     if not axes:
         return None
     caption = (
         "A line for each combination of the other settings. Where seeds were varied, points are their means and bars"
         " their standard deviation."
     )
-    return Chart(ACCURACY, "Accuracy", caption, {f"accuracy along {name}": _figure(rows, name, axes) for name in axes})
+    return Chart(
+        ACCURACY, "Accuracy", caption, {f"accuracy along {name}": _figure(rows, name, settings) for name in axes}
+    )
 
 
 def _is_varied(rows: Sequence[Row], name: str) -> bool:
@@ -37,11 +40,13 @@ def _is_varied(rows: Sequence[Row], name: str) -> bool:
     return len(values) > 1 and all(isinstance(value, int | float) for value in values)
 
 
-def _figure(rows: Sequence[Row], along: str, axes: Sequence[str]) -> Figure:
+def _figure(rows: Sequence[Row], along: str, settings: Sequence[str]) -> Figure:
     lines: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         others = [
-            f"{name.removeprefix('parameter.')} {value_text(row.settings[name])}" for name in axes if name != along
+            f"{name.removeprefix('parameter.')} {value_text(row.settings[name])}"
+            for name in settings
+            if name != along and name in row.settings
         ]
         lines[", ".join([f"{row.model} on {row.target}", *others])].append(row)
     colours = by_name(lines)
