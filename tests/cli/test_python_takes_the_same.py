@@ -24,19 +24,21 @@ OF_COMMANDS = frozenset({"as_json", "emit", "explain", "onnx", "output", "stage"
 """What is printed or written: stages of `pipeline`, `Program.save` and `analyze` in Python."""
 OF_RUNS = frozenset({"elf", "expect", "inputs", "per_layer", "repeat", "steps", "tolerance", "waves", "waves_cycles"})
 """Arguments of `Program.check` and its kin."""
+OF_TRAINING = frozenset({"loss", "optimizer", "ram", "trainable"})
+"""Arguments of `tw.train`, whose program has the plan (`plan()`)."""
 
 
 @pytest.mark.fast
 @pytest.mark.parametrize("command", [compile_command, run, analyze], ids=["compile", "run", "analyze"])
 def test_every_option_of_a_command_is_a_keyword(command: typing.Any) -> None:
-    words = set(inspect.signature(grouped(command)).parameters) - OF_COMMANDS - OF_RUNS
+    words = set(inspect.signature(grouped(command)).parameters) - OF_COMMANDS - OF_RUNS - OF_TRAINING
     keywords = {*inspect.signature(tw.compile).parameters, *Asked.__annotations__}
     assert {PLURALS.get(word, word) for word in words} <= keywords
 
 
 @pytest.mark.fast
 def test_every_option_of_analyze_is_a_keyword_of_it() -> None:
-    words = set(inspect.signature(grouped(analyze)).parameters) - OF_COMMANDS
+    words = set(inspect.signature(grouped(analyze)).parameters) - OF_COMMANDS - OF_TRAINING
     keywords = {*inspect.signature(tw.analyze).parameters, *Asked.__annotations__}
     assert {PLURALS.get(word, word) for word in words} <= keywords
 

@@ -13,7 +13,7 @@ def test_it_names_what_is_in_the_folder() -> None:
     assert isinstance(schedule, Schedule)
     texts = folder.files(schedule, "net")
     text = texts["CMakeLists.txt"]
-    assert "; runtime/program.c how it is called." in text
+    assert "; runtime/program.c calls the network." in text
     listed = {line.strip() for line in text.splitlines() if line.strip().endswith(".c")}
     assert listed == {name for name in texts if name.endswith(".c")} - {"runtime/program.c"}
     assert "target_compile_definitions(net_network PRIVATE TW_CORES=4)" in text

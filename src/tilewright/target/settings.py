@@ -85,8 +85,8 @@ SIMULATED = Machines(
     "choose one on the virtual SoC: `tilewright targets` lists them", where="target {target}",
 )  # fmt: skip
 OWN_CORES = Machines(
-    has_own_cores, "has no core that instructions could be added to", "use rv32, siracusa, quad or snitch",
-    where="target {target}",
+    has_own_cores, "has no core that instructions could be added to",
+    "choose a target whose RISC-V cores are simulated: `tilewright targets` lists them", where="target {target}",
 )  # fmt: skip
 SHORT_FLOATS = Machines(
     lambda target: bool(target.half_floats), "target {target} computes floats in 32 bits",

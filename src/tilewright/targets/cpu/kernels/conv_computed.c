@@ -1,5 +1,5 @@
 /* Convolution of floats whose filters are computed, channels second. */
-#include "planes.h"
+#include "tap_planes.h"
 
 #ifndef TW_NAME
 #define TW_NAME tw_conv_computed

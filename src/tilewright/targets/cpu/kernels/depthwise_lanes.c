@@ -180,6 +180,7 @@ TW_APART void store_any(const work *k, const walk *at, const tw_words *t, int32_
   }
 }
 
+#ifdef TW_REQUANTS_IN_VECTORS
 /* Units at the end of a row. */
 TW_APART void store_some(const walk *at, const int8_t *made, int32_t unit, TW_Y *y) {
   for (int32_t u = 0; u < TW_UNITS && unit + u < at->units; u++, y += at->y_step, made += TW_LANES) {
@@ -187,7 +188,6 @@ TW_APART void store_some(const walk *at, const int8_t *made, int32_t unit, TW_Y 
   }
 }
 
-#ifdef TW_REQUANTS_IN_VECTORS
 typedef struct {
   tw_scale_all all;
   tw_scale_lanes lanes;

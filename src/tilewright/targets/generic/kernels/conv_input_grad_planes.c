@@ -1,6 +1,6 @@
 /* The gradient of a convolution's operand, channels second: a convolution of the result's gradient, with the filters
  * turned around. Where windows skip pixels, pixels of each phase have taps of their own. */
-#include "planes.h"
+#include "tap_planes.h"
 
 #ifndef TW_NAME
 #define TW_NAME tw_conv_input_grad_planes

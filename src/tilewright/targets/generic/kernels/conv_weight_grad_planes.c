@@ -1,6 +1,6 @@
 /* The gradient of a convolution's filters, channels second: what each tap of a channel sees, times all filters'
  * gradients, which are turned into panels with a pixel in each row. Some pixels at a time, so that panels stay near. */
-#include "planes.h"
+#include "tap_planes.h"
 #include "sums.h"
 
 #ifndef TW_NAME

@@ -1,6 +1,6 @@
 /* Images as planes, and the products of rows of factors with what taps see of them. */
-#ifndef TW_PLANES_H
-#define TW_PLANES_H
+#ifndef TW_TAP_PLANES_H
+#define TW_TAP_PLANES_H
 
 #include <string.h>
 
