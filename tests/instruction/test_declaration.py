@@ -61,9 +61,13 @@ def test_faults(tmp_path: Path, fields: dict[str, str], said: str) -> None:
 def test_no_folder(tmp_path: Path) -> None:
     with pytest.raises(CompileError, match=r"has no instruction\.toml\n  hint: .*instruction new"):
         read_instruction(str(tmp_path))
-    (tmp_path / "instruction.toml").write_text("name = ")
-    with pytest.raises(CompileError, match="is not TOML"):
-        read_instruction(str(tmp_path))
+    for text, said in (
+        ("name = ", "is not TOML"), (f"name = {'[' * 5000}{']' * 5000}", "its lists are too deep"),
+        (f"name = {'9' * 5000}", "is not TOML: Exceeds the limit"),
+    ):  # fmt: skip
+        (tmp_path / "instruction.toml").write_text(text)
+        with pytest.raises(CompileError, match=said):
+            read_instruction(str(tmp_path))
 
 
 @pytest.mark.fast

@@ -22,5 +22,7 @@ def read_toml(path: Path, what: str, shown: str) -> dict[str, Any]:
         raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None
     except UnicodeDecodeError:
         raise CompileError(str(path), "is not UTF-8 text", f"write the {what} as TOML in UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise CompileError(str(path), "is not TOML that can be read: its lists are too deep", shown) from None
+    except ValueError as error:  # of TOML, and of a number with thousands of digits
         raise CompileError(str(path), f"is not TOML: {error}", shown) from None
