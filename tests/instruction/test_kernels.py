@@ -11,7 +11,11 @@ from numpy.random import default_rng
 from tests.instruction.folders import DOT4, REQUANT, with_own
 from tests.targets.rv32.machine import kernels, run_on_board
 from tests.targets.rv32.test_kernels import conv, product
+from tilewright.instruction.attach import with_instructions
+from tilewright.ir.types import TensorType
 from tilewright.ops.conv import Conv
+from tilewright.target.peak import Peak
+from tilewright.targets.rv32.target import TARGET as RV32
 
 pytestmark = pytest.mark.in_turns(2)
 
@@ -43,6 +47,15 @@ def test_products() -> None:
     random = default_rng(3)
     compiled, _ = run_on_board([product(random, kind) for kind in KINDS * 4], with_own(DOT4))
     assert set(kernels(compiled)) == {"matmul_dots"}
+
+
+def test_bounds_know_of_them() -> None:
+    """Long sums take fewer cycles than a core without the instruction could at best."""
+    types = {name: TensorType(dtype, (1,)) for name, dtype in (("X", "int8"), ("W", "int32"), ("Y", "int8"))}
+    for target, rate in ((RV32, 2), (with_instructions(RV32, [DOT4]), 4)):
+        (peak,) = (engine.peak for engine in target.engines)
+        assert isinstance(peak, Peak)
+        assert peak.macs(Conv(), types, 1) == rate
 
 
 def test_requantisations() -> None:

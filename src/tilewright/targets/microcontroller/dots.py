@@ -11,6 +11,7 @@ from tilewright.ops._linear import NARROW
 from tilewright.ops._windows import pair
 from tilewright.ops.conv import Conv
 from tilewright.target.kernel import Kernel, Types
+from tilewright.target.peak import CoreMacs, Peak
 from tilewright.target.target import Engine, Offer
 from tilewright.targets.generic.linear import INTEGER_CONV, NARROW_CONV, TOTALS, in_place_of_planes, not_depthwise
 from tilewright.targets.microcontroller import linear
@@ -19,6 +20,7 @@ from tilewright.targets.microcontroller.blocked_product import DottedMatMul, blo
 from tilewright.targets.microcontroller.sizes import in_c
 
 DOT4 = "dot4_s8"
+DOT4_MACS = 4
 STRIDES = (1, 2)
 
 
@@ -62,4 +64,14 @@ def extended(engine: Engine, patterns: frozenset[str]) -> Engine:
     """The engine with these kernels before its own, where an instruction multiplies four bytes."""
     if DOT4 not in patterns:
         return engine
-    return replace(engine, kernels=(*KERNELS, *engine.kernels), forms=forms)
+    return replace(engine, kernels=(*KERNELS, *engine.kernels), forms=forms, peak=_with_dots(engine.peak))
+
+
+def _with_dots(peak: Peak | None) -> Peak | None:
+    """With four products of bytes in a cycle."""
+    if peak is None or not isinstance(peak.macs, CoreMacs):
+        return peak
+    widths = tuple((bits, max(rate, DOT4_MACS) if bits == 8 else rate) for bits, rate in peak.macs.widths)
+    return replace(
+        peak, macs=replace(peak.macs, widths=widths), source=f"{peak.source}; {DOT4}: four products of bytes"
+    )
