@@ -137,7 +137,7 @@ def test_results_come_back_as_they_were(tmp_path: Path) -> None:
     found = results(tmp_path)
     save_results(found, Store.at(tmp_path))
     assert read_results(tmp_path) == read_results(tmp_path / "results.json") == found
-    for text in ("", "[]", '{"schema": "another"}'):
+    for text in ("", "[]", '{"schema": "another"}', "[" * 100_000):
         (tmp_path / "other.json").write_text(text)
         with pytest.raises(CompileError, match="is not tilewright-study/2"):
             read_results(tmp_path / "other.json")

@@ -147,7 +147,7 @@ def _costs(folder: Path) -> dict[str, Costs]:
         return {}
     try:
         return {target: _cost(values) for target, values in json.loads(path.read_text()).items()}
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise CompileError(
             str(path), f"is not what calibrate writes: {error}", "delete it, or calibrate again"
         ) from None

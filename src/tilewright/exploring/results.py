@@ -99,7 +99,7 @@ def read_results(path: str | Path) -> Results:
         return Results.from_dict(found)
     except OSError as error:
         raise CompileError(str(place), f"cannot be read: {error.strerror or error}", "check the path") from None
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise CompileError(str(place), f"is not {SCHEMA}", hint) from None
 
 

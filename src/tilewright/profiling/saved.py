@@ -31,7 +31,7 @@ def read_profile(path: Path) -> SavedProfile:
         return _read(json.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise CompileError(
             str(path), "is not what `tilewright profile --json` prints", "write it with: tilewright profile ... --json"
         ) from None
