@@ -30,6 +30,7 @@ from tilewright.ir.types import BYTES
 from tilewright.ops._packing import check_order
 
 IDENTIFIER = re.compile(r"[a-z][a-z0-9_]{0,30}")
+LETTERS = "use a lower-case letter, then at most 30 of these, digits and underscores"
 LARGEST = 0x1000
 """Bytes of a register file."""
 LINES = range(8)
@@ -77,7 +78,7 @@ def _names(accelerator: Accelerator) -> Iterator[Fault]:
     named = [accelerator.name, *(p.name for p in accelerator.patterns), *(r.name for r in accelerator.registers)]
     for name in [*named, *accelerator.parameters]:
         if not IDENTIFIER.fullmatch(name):
-            yield f"'{name}' is not a C name", "use lower-case letters, digits and underscores, a letter first"
+            yield f"'{name}' is not a C name", LETTERS
     if not accelerator.patterns:
         yield "has no pattern: it would compute nothing", 'patterns=(Pattern("conv", "Conv", writes={...}),)'
     yield from _twice([pattern.name for pattern in accelerator.patterns], "pattern")

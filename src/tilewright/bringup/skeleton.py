@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tilewright.accelerator.check_declaration import IDENTIFIER
+from tilewright.accelerator.check_declaration import IDENTIFIER, LETTERS
 from tilewright.accelerator.folder import C_MODEL, DECLARATION, PYTHON_MODEL, VERILOG
 from tilewright.codegen.folder import write
 from tilewright.errors import CompileError
@@ -23,7 +23,7 @@ def new_folder(name: str, folder: Path, in_c: bool = False, in_verilog: bool = F
     if in_c and in_verilog:
         raise CompileError("--c and --rtl", "are two devices", "choose one")
     if not IDENTIFIER.fullmatch(name):
-        raise CompileError(f"accelerator '{name}'", "is not a C name", "use lower-case letters, digits and underscores")
+        raise CompileError(f"accelerator '{name}'", "is not a C name", LETTERS)
     _check_empty(folder)
     files = (DECLARATION, VERILOG[0] if in_verilog else C_MODEL if in_c else PYTHON_MODEL)
     texts = {
@@ -38,7 +38,7 @@ def new_folder(name: str, folder: Path, in_c: bool = False, in_verilog: bool = F
 def new_instruction(name: str, folder: Path) -> Path:
     """The declaration that was written."""
     if not IDENTIFIER.fullmatch(name):
-        raise CompileError(f"instruction '{name}'", "is not a C name", "use lower-case letters, digits and underscores")
+        raise CompileError(f"instruction '{name}'", "is not a C name", LETTERS)
     _check_empty(folder)
     write({INSTRUCTION: (TEMPLATES / INSTRUCTION).read_text().replace("NAME", name)}, folder)
     return folder / INSTRUCTION

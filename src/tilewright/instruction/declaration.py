@@ -114,7 +114,8 @@ def _declared(given: Mapping[str, Any], path: Path) -> Instruction:
     _check_names(given, path)
     name = _text(given, "name", path)
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,30}", name):
-        raise _wrong(path, "name", f"'{name}' is not of lower-case letters, digits and _", 'for example name = "dot4"')
+        what = f"'{name}' is not of lower-case letters, digits and _, or is longer than 31"
+        raise _wrong(path, "name", what, 'for example name = "dot4"')
     found = Instruction(
         name, _opcode(given, path), _operands(given, path), _expression(given, path),
         _number(given, "funct3", 0, 7, 0, path), _number(given, "funct7", 0, 127, 0, path),
