@@ -127,16 +127,21 @@ def test_layers_of_a_chain_are_placed(placed: dict[str, str], expected: dict[str
     assert made.check().agrees
 
 
-@pytest.mark.parametrize("is_constant", [True, False])
-def test_a_reshape_breaks_no_chain(is_constant: bool) -> None:
-    """Of a sum behind it, the other summand is seen in the shape that the convolution gives."""
+def flat(is_constant: bool) -> Graph:
+    """A Reshape between a layer and a sum, whose other summand may be a constant."""
     builder = Builder("flat")
     x = conv(builder, builder.input("x", TensorType("int8", (1, 8, 12, 12))), 8, seed=1)
     y = builder.add(Reshape((1, 8, 144)), [conv(builder, x, 8, seed=2)], name="flat")[0]
     other = np.random.default_rng(0).integers(-128, 128, (1, 8, 144)).astype(np.int8)
     z = builder.constant(other) if is_constant else builder.add(Reshape((1, 8, 144)), [x], name="also flat")[0]
     builder.output(builder.add(SUM, [z, y], name="sum")[0])
-    made = program(builder.build(), "rv32", RESIDUAL)
+    return builder.build()
+
+
+@pytest.mark.parametrize("is_constant", [True, False])
+def test_a_reshape_breaks_no_chain(is_constant: bool) -> None:
+    """Of a sum behind it, the other summand is seen in the shape that the convolution gives."""
+    made = program(flat(is_constant), "rv32", RESIDUAL)
     assert "conv2 + sum" in [call.node.name for call in made.compiled.schedule.layers]
     assert made.check().agrees
 

@@ -10,11 +10,14 @@ from itertools import islice
 import numpy as np
 import pytest
 
+from tests.accelerator import test_crossbars
 from tests.accelerator.folders import RESIDUAL
+from tests.accelerator.test_chains import flat
 from tests.accelerator.test_chains import residual as chained
+from tests.accelerator.test_networks import chain
+from tests.passes import differential, test_convolve
 from tests.passes import test_conditions as conditions
-from tests.passes import test_convolve
-from tests.passes.differential import Applied, differences, is_covered, pass_names, watched
+from tests.passes.differential import VELA, Applied, differences, is_covered, is_installed, pass_names, watched
 from tests.passes.quantise.test_random import quantised_network
 from tests.passes.small import Small, integers
 from tests.passes.test_rejoin_slices import added_to_a_part
@@ -25,10 +28,13 @@ from tests.support.caches import remembering
 from tests.support.sized_models import Net
 from tests.support.tflite_cases import FLOATS, HYBRID, QUANTISED
 from tests.targets.cpu import test_rewrites, test_scaled
+from tests.targets.ethos_u import test_parts
+from tests.targets.ethos_u.drawn_networks import drawn
 from tests.targets.gpu import test_blocks, test_fused, test_padded_channels
 from tests.targets.ita.transformers import encoder_model, feed_forward_model
 from tests.targets.pulp import test_masked_attention, test_masked_softmax
 from tilewright import pipeline
+from tilewright.accelerator.crossbars.mapping import mapping_pass
 from tilewright.errors import CompileError, instance
 from tilewright.ir.graph import Graph
 from tilewright.ir.requant import full_range
@@ -41,6 +47,7 @@ from tilewright.passes.fuse_bias import FUSE_BIAS
 from tilewright.passes.numerics.hardware import LOSSLESS
 from tilewright.pipeline import DEFAULT, STAGES
 from tilewright.target.settings import Settings
+from tilewright.targets.ethos_u.numerics import ETHOS_U_NUMERICS
 from tilewright.targets.gpu import padded_channels
 
 HARDWARE = Settings(numerics="hardware")
@@ -107,6 +114,7 @@ def compile_all() -> None:
     compiled(iter([repeated_as_often_as_a_caller_says()]), "generic")
     compiled(iter([pipeline.import_model(control_flow.known_length())]), "quad")
     compiled(iter([chained(True)]), "quad", Settings(accelerators=(str(RESIDUAL),)))
+    compiled(iter([flat(True), flat(False)]), "rv32", Settings(accelerators=(str(RESIDUAL),)))
     compiled(iter([test_masked_softmax.attention(), test_masked_attention.mixed()]), "siracusa")
 
 
@@ -176,10 +184,21 @@ def apply_some() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(padded_channels, "FEWEST_MACS", 0)
         apply(test_padded_channels.camera("int8", 3), (padded_channels.PAD_CHANNELS,))
+    apply_for_ethos_u()
+    for make in (chain, test_crossbars.dense, test_crossbars.channels_last):
+        apply(make(), (mapping_pass("small", test_crossbars.SMALL.cells, test_crossbars.SMALL.crossbars),))
     test_convolve.test_requantised_bytes_are_equal(*test_convolve.GEOMETRIES[0])
     for test in vars(test_rewrites).values():
         if getattr(test, "__name__", "").startswith("test_") and not test.__code__.co_argcount:
             test()
+
+
+def apply_for_ethos_u() -> None:
+    """Numerics and layouts are tried anywhere, streams where Vela is installed; of those, one: each is a process."""
+    images, rows = [drawn(seed) for seed in range(6)], test_parts.network(test_parts.ROWS + 1)
+    made = [apply(graph, (ETHOS_U_NUMERICS, test_parts.TO_LAYOUT)) for graph in (*images, rows)]
+    if is_installed(VELA):
+        apply(made[-1], (test_parts.TO_PARTS,))
 
 
 def tried(work: Callable[[], None]) -> Applied:
@@ -229,3 +248,10 @@ def test_a_pass_that_no_graph_is_there_for_is_named() -> None:
     assert {"quantise", "fuse biases", "chains for "} <= pass_names()
     assert not is_covered("quantise", {"fuse biases"})
     assert is_covered("chains for ", {"chains for npu"})
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_what_cannot_be_tried_is_not_missing(installed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(differential, "is_installed", lambda module: installed)
+    assert pass_names() >= differential.NEEDED.keys()
+    assert [is_covered(name, ()) for name in ("parts for an Ethos-U", "quantise")] == [not installed, False]

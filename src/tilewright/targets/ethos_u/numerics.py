@@ -272,7 +272,8 @@ def _convolution(
         return None
     names = [builder.constant(values, f"{node.name}_{name}") for name, values in constants.items()]
     wanted = graph.types[node.outputs[0]].shape
-    (made,) = builder.add(op, [image, *names], name=node.name)
-    if builder.type_of(made).shape != wanted:
-        (made,) = builder.add(Reshape(wanted), [made])
+    if len(builder.type_of(image).shape) == len(wanted):
+        (made,) = builder.add(op, [image, *names], node.outputs, node.name)
+    else:
+        (made,) = builder.add(Reshape(wanted), builder.add(op, [image, *names], name=node.name), node.outputs)
     return {node.key: made}
