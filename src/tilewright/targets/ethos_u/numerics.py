@@ -49,7 +49,8 @@ MOST_OFF_WIDE = 0.5
 KINDS = ("Conv", "MatMul", "QLinearAdd", "QLinearMul", "QLinearReduceMean", "QLinearAveragePool", "RequantShift")
 NUMBERS = Numbers(steps_by_operator=dict.fromkeys((*KINDS, "TfliteAdd", "Reshape"), 1.0), share=MOST_OFF_WIDE)
 """Two roundings where there was one, and factors of 24 bits: a result near a tie may be the next one. Of bytes that are
-few; of 16 bits, whose zero point has been rounded to a total, it is the share of a step by which that is off."""
+few, of means of few elements up to a quarter; of 16 bits, whose zero point has been rounded to a total, it is the share
+of a step by which that is off."""
 
 
 def run(graph: Graph) -> Graph:
