@@ -172,7 +172,7 @@ def _apart(name: str, found: Array, wanted: Array | None, allowed: float) -> Ite
         return
     distance = _distance(found, wanted)
     if wanted.dtype.kind == "f":
-        allowed = max(allowed, 1e-6 * _scale(wanted))
+        allowed += 1e-6 * _scale(wanted)  # a step between two floats is as long as they are rounded
     if distance > allowed:
         yield f"{name}: {distance:g} from the other runtime, {allowed:g} allowed"
 

@@ -88,6 +88,21 @@ def test_where_another_runtime_is_off_the_model_in_double_decides() -> None:
     assert not judge.Arbiter(Case(proto.SerializeToString(), single, off)).confirms("y", off["y"], 1e-3)
 
 
+STEPS = """<ir_version: 10, opset_import: ["": 21]>
+g (int8[200] x) => (float[200] y)
+<float scale = {0.53757435}, int8 zero = {0}> {
+  y = DequantizeLinear(x, scale, zero)
+}"""
+
+
+@pytest.mark.parametrize(("steps", "status"), [(1, RIGHT), (2, WRONG)])
+def test_a_step_between_floats_is_as_long_as_they_are_rounded(steps: int, status: str) -> None:
+    step, x = np.float32(0.53757435), np.arange(-100, 100, dtype=np.int8)
+    off = {"y": (x + np.int8(steps)).astype(np.float32) * step}
+    case = Case(parser.parse_model(STEPS).SerializeToString(), {"x": x}, off, {"y": float(step)})
+    assert verdicts([case], Place("generic"))[0].status == status
+
+
 def test_a_fault_of_the_compiler_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judge.pipeline, "stages", lambda *given: {}["missing"])
     (found,) = verdicts([sum_that_should_be([2, 4, 6])], Place("generic"))
