@@ -71,12 +71,15 @@ class ConvInputGrad(Windowed):
 
     def footprint(self, shapes: Shapes, box: Box) -> dict[str, tuple[Span, ...]]:
         spans = super().footprint(shapes, box)
-        read = tuple(self._read(axis, box) for axis in range(self.rank))
+        read = tuple(self._read(axis, shapes, box) for axis in range(self.rank))
         return {**spans, "G": self.arranged(spans["G"][0], self.channels(spans["G"]), read)}
 
-    def _read(self, axis: int, box: Box) -> Span:
-        """The positions of the window that reach a range of elements through a range of taps."""
+    def _read(self, axis: int, shapes: Shapes, box: Box) -> Span:
+        """The positions of the window that reach a range of elements through a range of taps; all positions reach an
+        axis that is not cut, also those in the padding, as the index says."""
         (first, end), (tap, taps_end) = box["yx"[-self.rank :][axis]], box["rs"[-self.rank :][axis]]
+        if (first, end, tap, taps_end) == (0, self.size[axis], 0, self.spatial(shapes["W"])[axis]):
+            return 0, self.spatial(shapes["G"])[axis]
         stride, dilation, before = self.strides[axis], self.dilations[axis], self.padding[axis]
         start = -(-(first + before - (taps_end - 1) * dilation) // stride)
         return start, max(start, (end - 1 + before - tap * dilation) // stride + 1)

@@ -51,3 +51,21 @@ def test_what_l1_does_not_hold_is_cut_along_channels(graph: Graph, l1: int | Non
     feeds = {"g": np.random.default_rng(1).integers(-3, 4, graph.types["g"].shape).astype(np.float32)}
     found = interpret(scheduled(graph, l1), feeds)
     same(found[plan.mapped.graph.outputs[0]], evaluate(graph, feeds)[graph.outputs[0]])
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_positions_in_the_padding_are_read_like_others(rows: int) -> None:
+    """Of windows with one tap: the first row of them, and the first column, lie before the image."""
+    rng, groups = np.random.default_rng(0), 512
+    b = Builder("gradient")
+    g = b.input("g", TensorType("float32", (1, rows, 3, groups)))
+    w = b.constant(rng.integers(-3, 4, (groups, 1, 1, 1)).astype(np.float32), "w")
+    window = {"strides": (4, 2), "dilations": (1, 1), "padding": (2, 2, 0, 2)}
+    op = ConvInputGrad(**window, groups=groups, size=(4 * rows - 3, 3), channels_last=True)
+    b.output(b(op, [g, w])[0], "y")
+    graph = b.build()
+    plan = scheduled(graph, 8_000)
+    assert any(layer.option.grid.cuts for layer in plan.layers)
+    feeds = {"g": rng.integers(-3, 4, graph.types["g"].shape).astype(np.float32)}
+    found = interpret(plan, feeds)
+    same(found[plan.graph.outputs[0]], evaluate(graph, feeds)[graph.outputs[0]])
