@@ -34,12 +34,14 @@ def within(training: Training, ram: int | None, compile_: Compile) -> Within:
     halving.
     """
     known = Recomputing(training.train)
-    whole = compile_(training) if ram is None else _if_it_fits(training, compile_)
-    if whole is not None and (ram is None or ram_of(whole) <= ram):
+    if ram is None:
+        return Within(compile_(training), "", known.activations(frozenset()))
+    whole = _if_it_fits(training, compile_)
+    if whole is not None and ram_of(whole) <= ram:
         return Within(whole, "", known.activations(frozenset()))
     choices = known.choices()
     fewest = compile_(_changed(training, known, choices[-1]))
-    if ram is not None and ram_of(fewest) > ram:
+    if ram_of(fewest) > ram:
         raise _too_little(whole, fewest, ram)
     return _least_work(training, known, choices, ram, compile_, fewest)
 
