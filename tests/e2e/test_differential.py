@@ -103,6 +103,13 @@ def test_a_step_between_floats_is_as_long_as_they_are_rounded(steps: int, status
     assert verdicts([case], Place("generic"))[0].status == status
 
 
+def test_a_byte_one_step_off_meets_all_weights_of_the_next_layer() -> None:
+    (mempool,) = (one for one in machines() if one.target == "mempool")
+    case, _ = draw("quantised_wide", 8300605, mempool.room)
+    (found,) = verdicts([case], Place("generic"))
+    assert found.status == RIGHT, found.reason
+
+
 def test_a_fault_of_the_compiler_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judge.pipeline, "stages", lambda *given: {}["missing"])
     (found,) = verdicts([sum_that_should_be([2, 4, 6])], Place("generic"))

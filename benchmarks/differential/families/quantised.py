@@ -83,6 +83,12 @@ class Drawing:
         zeros = net.give(np.zeros(scales.shape, np.int32), True)
         return self.one("DequantizeLinear", [net.give(values, True), net.give(scales, True), zeros], axis=0)
 
+    def sums(self, kind: str, x: Quantised, operands: Sequence[str], axis: int = 0, **given: Any) -> str:
+        """A layer whose weights have its results along an axis: what x may differ by meets all weights of a result."""
+        weights = np.abs(self.net.values[operands[1]])
+        largest = np.moveaxis(weights, axis, 0).reshape(weights.shape[axis], -1).sum(axis=1).max()
+        return self.one(kind, operands, steps=x.steps * x.scale * float(largest), **given)
+
     # ---- layers -----------------------------------------------------------------------------------------------------
 
     def first(self) -> Quantised:
@@ -115,7 +121,7 @@ class Drawing:
         operands = [made, weights]
         if net.chance(0.7):
             operands.append(self.bias(outputs, x.scale * np.asarray(scale)))
-        return self._activated(self.one("Gemm", operands, transB=transposed), x.steps)
+        return self._activated(self.sums("Gemm", x, operands, 1 - transposed, transB=transposed), x.steps)
 
     def convolution(self, x: Quantised) -> Quantised:
         """One by one, or three by three around each pixel."""
@@ -129,7 +135,7 @@ class Drawing:
         operands = [self.floats(x), weights] + (
             [self.bias(filters, x.scale * np.asarray(scale))] if net.chance(0.7) else []
         )
-        made = self.one("Conv", operands, group=channels if deep else 1, pads=[size // 2] * (2 * rank))
+        made = self.sums("Conv", x, operands, group=channels if deep else 1, pads=[size // 2] * (2 * rank))
         return self._activated(made, x.steps)
 
     def function(self, x: Quantised) -> Quantised:

@@ -33,7 +33,7 @@ class Wide(Drawing):
         operands = [self.floats(x), weights]
         if net.chance(0.8):
             operands.append(self.bias(filters, x.scale * scale))
-        made = self.one("Conv", operands, group=groups, pads=[taps // 2] * 4, strides=[stride] * 2)
+        made = self.sums("Conv", x, operands, group=groups, pads=[taps // 2] * 4, strides=[stride] * 2)
         return self._activated(made, x.steps)
 
 
