@@ -71,7 +71,14 @@ def test_modules_of_other_folders_and_their_parameters(small: Path) -> None:
         rtl_area(str(small))
 
 
-@pytest.mark.thorough
+@has_yosys
+def test_gates_alone_are_counted_quickly(small: Path) -> None:
+    narrow, wide = (area_of(f"{small}:width={width}") for width in (2, 4))
+    assert narrow is not None
+    assert wide is not None
+    assert 12 < narrow < wide < 100
+
+
 @has_yosys
 def test_what_yosys_refuses(small: Path) -> None:
     (small / "device.v").write_text(SMALL.replace("q + a;", "q + ;"))

@@ -54,7 +54,7 @@ DEFENCES = (
     Defence("QEMU, systems", r"qemu-system-arm", "no apt: .ci/tools says so"),
     Defence("QEMU, programs", r"qemu-user", "no apt: .ci/tools says so"),
     Defence("Verilator", r"verilator is not installed", "no apt: .ci/tools says so"),
-    Defence("yosys", r"yosys is not installed", "two tests of areas; by apt it brings numpy and Graphviz"),
+    Defence("yosys", r"yosys is not installed", "no apt: .ci/tools says so"),
     Defence("gdb", r"gdb-multiarch", "no apt: .ci/tools says so; the protocol itself is tested without it"),
     Defence("RTL of cores", r"CV32E40P's RTL|vexriscv", "an hour of Verilator, or programs of another package"),
     Defence(

@@ -33,6 +33,8 @@ class Change:
     name: str
     before: Counts
     after: Counts
+    number: int | None = None
+    """Of the layer, as other tables have it; None of all of them."""
 
     @property
     def speedup(self) -> float:
@@ -54,7 +56,9 @@ class Trial:
 
     def as_dict(self) -> dict[str, Any]:
         def change(one: Change) -> dict[str, Any]:
-            return {"name": one.name, "before": vars(one.before), "after": vars(one.after), "speedup": one.speedup}
+            number = {} if one.number is None else {"number": one.number}
+            counts = {"before": vars(one.before), "after": vars(one.after)}
+            return {**number, "name": one.name, **counts, "speedup": one.speedup}
 
         area = {} if self.area is None else {"gate_equivalents": self.area.gate_equivalents}
         return {
@@ -81,8 +85,12 @@ def tried(place: str, model: Path, target: str, settings: Settings, **options: A
 
 def _changes(before: Profile, after: Profile) -> tuple[Change, ...]:
     """Parts of a layer together: they may be cut in another way."""
-    names = dict.fromkeys(layer.shown for profile in (before, after) for layer in profile.layers)
-    return tuple(Change(name, _of_layer(before, name), _of_layer(after, name)) for name in names)
+    numbers: dict[str, int] = {}
+    for layer in (*before.layers, *after.layers):
+        numbers.setdefault(layer.shown, layer.number)
+    return tuple(
+        Change(name, _of_layer(before, name), _of_layer(after, name), number) for name, number in numbers.items()
+    )
 
 
 def _of_layer(profile: Profile, name: str) -> Counts:

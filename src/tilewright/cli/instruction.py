@@ -21,7 +21,7 @@ app = typer.Typer(cls=PlainGroup, help="Instructions of your own: new, check, he
 Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="The folder that holds instruction.toml.")]
 Target = Annotated[str, typer.Option("--target", help="A target whose cores the virtual SoC has.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else there.")]
-HEADINGS = ("layer", "instructions", "after", "cycles", "after", "faster", "uJ", "after")
+HEADINGS = ("#", "layer", "instructions", "after", "cycles", "after", "faster", "uJ", "after")
 
 
 @app.command(cls=PlainCommand)
@@ -178,7 +178,7 @@ def _print(found: Trial) -> None:
     has_energy = found.total.before.microjoules is not None
     shown = len(HEADINGS) if has_energy else len(HEADINGS) - 2
     rows = [_cells(one)[:shown] for one in (*found.layers, found.total)]
-    print_table(sys.stdout, title, HEADINGS[:shown], rows)
+    print_table(sys.stdout, title, HEADINGS[:shown], rows, names=2)
     if not has_energy:
         show(f"energy: not counted, {found.target} has no model of it")
     if found.area is not None:
@@ -206,4 +206,5 @@ def _cells(one: Change) -> list[str]:
         return instructions, f"{counts.cycles:,}", energy
 
     (first, second, third), (fourth, fifth, sixth) = pair(one.before), pair(one.after)
-    return [one.name, first, fourth, second, fifth, f"{one.speedup:.2f} x", third, sixth]
+    number = "" if one.number is None else f"{one.number:>2}"
+    return [number, one.name, first, fourth, second, fifth, f"{one.speedup:.2f} x", third, sixth]

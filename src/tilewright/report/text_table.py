@@ -9,16 +9,21 @@ from typing import TextIO
 GAP = "  "
 
 
-def print_table(target: TextIO, title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """The first column begins on the left, all others end on the right."""
+def print_table(
+    target: TextIO, title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], names: int = 1
+) -> None:
+    """The first columns, of names, begin on the left, all others end on the right."""
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
-    lines = [_line(cells, widths) for cells in (headings, *rows)]
+    lines = [_line(cells, widths, names) for cells in (headings, *rows)]
     print(_bold(title, target), _bold(lines[0], target), "─" * len(lines[0]), *lines[1:], sep="\n", file=target)
 
 
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    first, *others = zip(cells, widths, strict=True)
-    return GAP.join([first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)])
+def _line(cells: Sequence[str], widths: Sequence[int], names: int) -> str:
+    padded = [
+        cell.ljust(width) if column < names else cell.rjust(width)
+        for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
+    ]
+    return GAP.join(padded)
 
 
 def _bold(text: str, target: TextIO) -> str:

@@ -47,3 +47,19 @@ def test_an_accelerator_shows_its_registers(tmp_path: Path, monkeypatch: pytest.
     assert "device unit, tick(): has not come back after 0.3 seconds" in caught.value.what
     assert "job: MatMul" in caught.value.what
     assert "registers: a 0x" in caught.value.what
+
+
+def test_a_job_that_cannot_be_computed_ends_the_run_with_a_sentence(tmp_path: Path) -> None:
+    """Of its own, or where it takes more parts of memory than a job may have."""
+    for number, (body, said) in enumerate(
+        [
+            ('job_stop(j, "takes no such rows\\nwrite fewer");', "takes no such rows"),
+            ("for (int i = 0; i < 20; i++) job_in(j, r->a, 4);", "more than 16 parts of memory in a job"),
+        ]
+    ):
+        place = tmp_path / str(number)
+        new_folder("unit", place, True)
+        model, head = place / "device.c", "static void compute(const registers *r, job *j) {"
+        model.write_text(model.read_text().replace(head, f"{head}\n    {body}"))
+        with pytest.raises(CompileError, match=said):
+            check_folder(str(place), "rv32", jobs=1)

@@ -9,6 +9,7 @@
 #ifndef TW_ACCELERATOR_DEVICE_H
 #define TW_ACCELERATOR_DEVICE_H
 
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ enum { JOB_PARTS = 16 };
 /* What a job has of memory while it computes. */
 typedef struct {
     const tw_host *host;
+    jmp_buf stopped; /* where a job goes on that cannot be computed */
     int rehearses; /* only counts what it would touch */
     uint64_t traffic;
     int parts;
@@ -32,13 +34,20 @@ typedef struct {
 static uint64_t cycles(const registers *r);
 static void compute(const registers *r, job *j);
 
+/* Ends the run with a sentence, and what to try in a second line; does not return. */
+static inline _Noreturn void job_stop(job *j, const char *sentence) {
+    j->host->fail(j->host, sentence);
+    longjmp(j->stopped, 1);
+}
+
 static void *job_part(job *j, uint32_t address, uint32_t size, int is_result) {
-    void *data = calloc(size + 1, 1);
+    if (j->parts == JOB_PARTS) job_stop(j, "reads and writes more than 16 parts of memory in a job\njoin parts, or compute fewer at a time");
+    void *data = calloc((size_t)size + 1, 1);
+    if (!data) job_stop(j, "has no memory for an operand or a result of a job\nlook at the sizes that the driver writes");
     j->traffic += size;
     if (j->rehearses && j->host->is_checked(j->host)) j->host->claim(j->host, address, size, is_result);
     if (j->rehearses && DEVICE_BUS_CONTENDS) j->host->move(j->host, &(tw_part){address, size, 1, 0, 1, 0}, is_result);
     if (!is_result && !j->rehearses) j->host->read(j->host->sim, address, data, size);
-    if (j->parts == JOB_PARTS) abort();
     j->part[j->parts].data = data;
     j->part[j->parts].address = address;
     j->part[j->parts].size = size;
@@ -52,9 +61,17 @@ static inline const void *job_in(job *j, uint32_t address, uint32_t size) { retu
 /* Bytes that go to memory when the job has been computed; zeros at first. */
 static inline void *job_out(job *j, uint32_t address, uint32_t size) { return job_part(j, address, size, 1); }
 
-static void job_close(job *j) {
+/* Computes it; whether that was possible. */
+static int job_done(const registers *r, job *j) {
+    if (setjmp(j->stopped)) return 0;
+    compute(r, j);
+    return 1;
+}
+
+static void job_run(const registers *r, job *j) {
+    const int is_done = job_done(r, j);
     for (int i = 0; i < j->parts; i++) {
-        if (j->part[i].is_result && !j->rehearses)
+        if (is_done && j->part[i].is_result && !j->rehearses)
             j->host->write(j->host->sim, j->part[i].address, j->part[i].data, j->part[i].size);
         free(j->part[i].data);
     }
@@ -98,8 +115,7 @@ static uint64_t device_begun(const device_state *d, const tw_host *host, uint64_
     if (DEVICE_BUS_BYTES_PER_CYCLE == 0 && !host->is_checked(host)) return own;
     job j = {.host = host, .rehearses = 1};
     host->claim(host, 0, 0, 0);
-    compute(&d->values.named, &j);
-    job_close(&j);
+    job_run(&d->values.named, &j);
     if (DEVICE_BUS_BYTES_PER_CYCLE == 0) return own;
     if (DEVICE_BUS_CONTENDS) {
         host->work(host, own, DEVICE_BUS_BYTES_PER_CYCLE, DEVICE_BUS_OVERLAPPED, now);
@@ -136,8 +152,7 @@ static uint64_t device_tick(void *state, const tw_host *host, uint64_t now) {
     d->works = 0;
     host->release(host);
     job j = {.host = host};
-    compute(&d->values.named, &j);
-    job_close(&j);
+    job_run(&d->values.named, &j);
     *device_done(d) |= DEVICE_DONE_BITS;
     if (DEVICE_EVENT_LINE >= 0) host->raise_event(host->sim, 0xffff, DEVICE_EVENT_LINE, now);
     return TW_NEVER;

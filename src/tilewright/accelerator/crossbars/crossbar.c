@@ -4,7 +4,13 @@
 
 enum { ONE = 256, SIGNS = 2, MIDDLE = 8 * 255 / 2 };
 
-static uint64_t ceil_div(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
+static uint64_t ceil_div(uint64_t a, uint64_t b) { return b ? (a + b - 1) / b : 0; }
+
+/* A product of sizes that are not negative, or something larger than a memory. */
+static int64_t times(int64_t a, int64_t b) {
+    if (a <= 0 || b <= 0) return 0;
+    return a > UINT32_MAX / b ? (int64_t)UINT32_MAX + 1 : a * b;
+}
 
 /* As the declaration has it. */
 static uint64_t cycles(const registers *r) {
@@ -36,10 +42,10 @@ typedef struct {
 } shape;
 
 static shape shape_of(const registers *r) {
-    shape s = {.length = (int64_t)r->c * r->kernel_h * r->kernel_w, .filters = r->f, .slices = (7 + r->cell_bits) / r->cell_bits};
+    shape s = {.length = times(times(r->c, r->kernel_h), r->kernel_w), .filters = r->f, .slices = (7 + r->cell_bits) / r->cell_bits};
     s.per_crossbar = r->columns / (SIGNS * s.slices);
-    s.across = (s.filters + s.per_crossbar - 1) / s.per_crossbar;
-    s.lanes = s.filters * SIGNS * s.slices;
+    s.across = (int64_t)ceil_div((uint64_t)s.filters, (uint64_t)s.per_crossbar);
+    s.lanes = times(s.filters, SIGNS * s.slices);
     return s;
 }
 
@@ -60,9 +66,8 @@ static int8_t weight(const registers *r, const int8_t *w, int64_t filter, int64_
 }
 
 /* Of one copy: [k][lane]. */
-static int32_t *conductances(const registers *r, const shape *s, const int8_t *w, int64_t copy) {
+static void set_conductances(const registers *r, const shape *s, const int8_t *w, int64_t copy, int32_t *g) {
     const int64_t down = (s->length + r->rows - 1) / r->rows, top = (1 << r->cell_bits) - 1;
-    int32_t *g = malloc((size_t)(s->length * s->lanes) * sizeof *g);
     for (int64_t k = 0; k < s->length; k++)
         for (int64_t lane = 0; lane < s->lanes; lane++) {
             const int64_t each = SIGNS * s->slices, filter = lane / each, sign = lane % each / s->slices, slice = lane % s->slices;
@@ -72,7 +77,6 @@ static int32_t *conductances(const registers *r, const shape *s, const int8_t *w
             g[k * s->lanes + lane] = (int32_t)written(r, magnitude >> slice * r->cell_bits & top, (uint64_t)crossbar,
                                                       (uint64_t)(k % r->rows), (uint64_t)column);
         }
-    return g;
 }
 
 static int64_t converted(const registers *r, int64_t sum, int64_t full) {
@@ -124,17 +128,18 @@ static void gather(const registers *r, const uint8_t *image, int y, int x, uint8
 
 typedef struct {
     int64_t *sums, *total, *of_filter; /* of_filter: its weights' sum */
+    int32_t *g;                        /* conductances of a copy */
     uint8_t *vector;
 } working;
 
-static void position(const registers *r, const shape *s, const int32_t *g, const working *at, const int32_t *bias, int32_t *y) {
+static void position(const registers *r, const shape *s, const working *at, const int32_t *bias, int32_t *y) {
     const int64_t zeros = r->x_zero + (r->x_signed ? 128 : 0);
     int64_t inputs = 0;
     memset(at->total, 0, (size_t)s->filters * sizeof *at->total);
     for (int64_t k = 0; k < s->length; k++) inputs += at->vector[k] - zeros;
     for (int64_t k = 0; k < s->length; k += r->rows) {
         const int64_t rows = s->length - k < r->rows ? s->length - k : r->rows;
-        add_block(r, s, at->vector + k, g + k * s->lanes, rows, at->sums, at->total);
+        add_block(r, s, at->vector + k, at->g + k * s->lanes, rows, at->sums, at->total);
     }
     for (int64_t f = 0; f < s->filters; f++)
         y[f] = (int32_t)(at->total[f] - zeros * at->of_filter[f] - (int32_t)r->w_zero * inputs + bias[f]);
@@ -147,28 +152,40 @@ static void of_filters(const registers *r, const shape *s, const int8_t *w, int6
     }
 }
 
-static void convolution(const registers *r, const shape *s, const int8_t *w, const uint8_t *x, const int32_t *bias, int32_t *y) {
-    const working at = {malloc((size_t)s->lanes * 8), malloc((size_t)s->filters * 8), malloc((size_t)s->filters * 8), malloc((size_t)s->length)};
-    const int64_t pixels = (int64_t)r->out_h * r->out_w, vectors = r->n * pixels;
-    of_filters(r, s, w, at.of_filter);
+static void convolution(const registers *r, const shape *s, const working *at, const int8_t *w, const uint8_t *x, const int32_t *bias,
+                        int32_t *y) {
+    const int64_t pixels = (int64_t)r->out_h * r->out_w, vectors = r->n * pixels, image = (int64_t)r->in_h * r->in_w * r->c;
+    of_filters(r, s, w, at->of_filter);
     for (int64_t copy = 0; copy < r->copies && copy < vectors; copy++) {
-        int32_t *g = conductances(r, s, w, copy);
+        set_conductances(r, s, w, copy, at->g);
         for (int64_t v = copy; v < vectors; v += r->copies) {
             const int64_t pixel = v % pixels;
-            gather(r, x + v / pixels * r->in_h * r->in_w * r->c, (int)(pixel / r->out_w), (int)(pixel % r->out_w), at.vector);
-            position(r, s, g, &at, bias, y + v * s->filters);
+            gather(r, x + v / pixels * image, (int)(pixel / r->out_w), (int)(pixel % r->out_w), at->vector);
+            position(r, s, at, bias, y + v * s->filters);
         }
-        free(g);
     }
-    free(at.sums), free(at.total), free(at.of_filter), free(at.vector);
+}
+
+static uint32_t fitting(job *j, int64_t bytes) {
+    if (bytes > UINT32_MAX) job_stop(j, "has an operand or a result of 4 GiB or more\nlook at the sizes that the driver writes");
+    return (uint32_t)bytes;
 }
 
 static void compute(const registers *r, job *j) {
+    if (!r->rows || !r->columns || !r->copies || !r->cell_bits || !r->input_bits)
+        job_stop(j, "has no rows, columns, copies or bits of cells or inputs\nwrite these registers before it starts");
     const shape s = shape_of(r);
-    const uint32_t pixels = (uint32_t)(r->n * r->out_h * r->out_w), image = (uint32_t)(r->n * r->in_h * r->in_w * r->c);
-    const uint8_t *x = job_in(j, (uint32_t)r->x, image);
-    const int8_t *w = job_in(j, (uint32_t)r->weights, (uint32_t)(s.length * s.filters));
-    const int32_t *bias = job_in(j, (uint32_t)r->bias, (uint32_t)(4 * s.filters));
-    int32_t *y = job_out(j, (uint32_t)r->y, 4 * pixels * (uint32_t)s.filters);
-    if (!j->rehearses) convolution(r, &s, w, x, bias, y);
+    if (!s.per_crossbar) job_stop(j, "has too few columns for a filter\nwrite this register before it starts");
+    const int64_t image = times(times(r->in_h, r->in_w), r->c), pixels = times(times(r->n, r->out_h), r->out_w);
+    const uint8_t *x = job_in(j, (uint32_t)r->x, fitting(j, times(r->n, image)));
+    const int8_t *w = job_in(j, (uint32_t)r->weights, fitting(j, times(s.length, s.filters)));
+    const int32_t *bias = job_in(j, (uint32_t)r->bias, fitting(j, times(4, s.filters)));
+    int32_t *y = job_out(j, (uint32_t)r->y, fitting(j, times(4, times(pixels, s.filters))));
+    if (j->rehearses) return;
+    const working at = {calloc((size_t)s.lanes + 1, 8), calloc((size_t)s.filters + 1, 8), calloc((size_t)s.filters + 1, 8),
+                        calloc((size_t)times(s.length, s.lanes) + 1, 4), calloc((size_t)s.length + 1, 1)};
+    const int is_there = at.sums && at.total && at.of_filter && at.g && at.vector;
+    if (is_there) convolution(r, &s, &at, w, x, bias, y);
+    free(at.sums), free(at.total), free(at.of_filter), free(at.g), free(at.vector);
+    if (!is_there) job_stop(j, "has no memory for the cells of a layer\nuse cells with more bits, or layers with fewer weights");
 }
