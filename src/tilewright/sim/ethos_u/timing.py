@@ -22,14 +22,11 @@ STEP_CYCLES = 4
 """Of a unit of the result: four taps of 8 channels, or one of 32."""
 STEP_WEIGHTS, WEIGHTS_PER_CYCLE = 32, 8
 """A channel takes so many weights in a step; so many are decoded in a cycle."""
+POOL_CYCLES, SMALLEST = 4, 32
+"""Of a tap of a pool, by the byte; the NPU with the fewest products takes one."""
 BETWEEN_STEPS = 2
 """Cycles until sums may be added to again, where a block is a single unit."""
 BLOCKS_UNDER_WAY = 4
-LATENCY, FLASH_LATENCY, DRAM_LATENCY = 32, 64, 500
-"""Cycles from asking a memory for bytes until they come; of the
-memory of constants on U55 and on U65."""
-BURST = 32
-"""Bytes that the memory moves at the least."""
 MACS_PER_RESULT = 64
 """The output stage finishes an element in a cycle for so many products in a cycle."""
 MUL, ADD, SUB = 0, 1, 2
@@ -39,22 +36,35 @@ WIDE_SUMS = 1
 """ACC_FORMAT of 40 bits."""
 UNARY = range(5, 8)
 
+BRICK, CHANNELS = 16, 8
+"""Channels of a brick, and those that are read at once."""
+
 Traffic = dict[int, float]
 """Bytes by region."""
 
 
-def bytes_per_cycle(npu: Configuration, region: int) -> float:
-    """Of a memory: those of Vela's default systems. U55: SRAM of 64 bits, flash at an eighth of it. U65: DRAM, and
-    SRAM of 128 bits as the second arena."""
-    if npu.is_u65:
-        return 16.0 if region == FAST else 12.0
-    return 1.0 if region == CONSTANTS else 8.0
+@dataclass(frozen=True)
+class Memory:
+    bytes_per_cycle: float
+    read_latency: int
+    """Cycles from asking for bytes until they come."""
+    write_latency: int
+    burst: int
+    """Bytes that it moves at the least."""
 
 
-def _latency(npu: Configuration, region: int) -> int:
+SRAM = Memory(8.0, 32, 32, 32)
+FLASH = Memory(1.0, 64, 0, 128)
+WIDE_SRAM = Memory(16.0, 32, 32, 32)
+DRAM = Memory(12.0, 500, 250, 128)
+
+
+def memory_of(npu: Configuration, region: int) -> Memory:
+    """Those of Vela's default systems. U55: SRAM of 64 bits, flash at an eighth of it. U65: DRAM, and SRAM of 128 bits
+    as the second arena."""
     if npu.is_u65:
-        return LATENCY if region == FAST else DRAM_LATENCY
-    return FLASH_LATENCY if region == CONSTANTS else LATENCY
+        return WIDE_SRAM if region == FAST else DRAM
+    return FLASH if region == CONSTANTS else SRAM
 
 
 @dataclass
@@ -96,14 +106,14 @@ def transfer_cycles(one: Command, npu: Configuration) -> float:
         size *= one.size("DMA0_SIZE0") if one.get("DMA0_SIZE0") else 1
     inside = one.get(of[1]) & 0x100
     regions = [one.get(of[0]) & 7] + ([] if inside else [one.get(of[1]) & 7])
-    slowest = min(bytes_per_cycle(npu, region) for region in regions)
-    return size / slowest + _latency(npu, regions[0])
+    slowest = min(memory_of(npu, region).bytes_per_cycle for region in regions)
+    return size / slowest + memory_of(npu, regions[0]).read_latency
 
 
 def operation_cycles(one: Command, npu: Configuration) -> float:
     shape = _Shape.of(one, npu)
     traffic = _traffic(shape)
-    memory = max(traffic[region] / bytes_per_cycle(npu, region) for region in traffic)
+    memory = max(traffic[region] / memory_of(npu, region).bytes_per_cycle for region in traffic)
     return max(sum(times * _slowest(part) for part, times in shape.parts()) + _drained(shape), memory)
 
 
@@ -203,7 +213,7 @@ def _product_cycles(shape: _Shape) -> float:
     pixels, wait = high * wide, STEP_WEIGHTS * unit[2] // WEIGHTS_PER_CYCLE
     if shape.one.name == "POOL" and shape.one.parameter != SUM:
         taken = sum(max(STEP_CYCLES, taps) * times for taps, times in shape.sub_kernels)
-        return float(taken * pixels * deep * shape.x_bytes)
+        return float(taken * pixels * deep * (POOL_CYCLES if shape.npu.macs > SMALLEST else 1) * shape.x_bytes)
     steps = sum(_steps(shape, taps) * times for taps, times in shape.sub_kernels)
     width = shape.x_bytes if shape.one.name == "DEPTHWISE" else 1
     cycles = max(wait, STEP_CYCLES * pixels * width) * steps * deep
@@ -236,19 +246,33 @@ def _output_cycles(shape: _Shape) -> float:
 def _block_memory_cycles(shape: _Shape) -> float:
     """Until a block's first inputs are there and its results are gone."""
     high, wide, deep = shape.input_block
-    read = high * wide * min(deep, 32 // shape.x_bytes) * shape.x_bytes * _waste(shape.one, "IFM", deep * shape.x_bytes)
-    deep = min(shape.block[2], 16)
-    written = prod(shape.block) * shape.y_bytes * _waste(shape.one, "OFM", deep * shape.y_bytes)
-    ports = [bytes_per_cycle(shape.npu, shape.one.get(f"{name}_REGION")) for name in ("IFM", "OFM")]
-    return 2 * LATENCY + read / ports[0] + written / ports[1]
+    source, target = _memory(shape, "IFM"), _memory(shape, "OFM")
+    read = high * wide * min(deep, 32 // shape.x_bytes) * shape.x_bytes * _read_waste(shape)
+    written = prod(shape.block) * shape.y_bytes * _write_waste(shape)
+    waits = source.read_latency + target.write_latency
+    return waits + read / source.bytes_per_cycle + written / target.bytes_per_cycle
 
 
-def _waste(one: Command, name: str, together: int) -> float:
+def _memory(shape: _Shape, name: str) -> Memory:
+    return memory_of(shape.npu, shape.one.get(f"{name}_REGION"))
+
+
+def _is_bricked(one: Command, name: str) -> bool:
+    return bool(one.get(f"{name}_PRECISION") >> 6 & 3)
+
+
+def _read_waste(shape: _Shape) -> float:
     """Bytes that are moved for one that is needed: bursts are shorter than the memory's where few bytes are side by
-    side. Maps in bricks have rows of 16 channels, one pixel behind the other."""
-    is_bricked = one.get(f"{name}_PRECISION") >> 6 & 3
-    joined = name == "IFM" and one.get("IFM_STRIDE_X") == together
-    return 1.0 if is_bricked or joined else max(1.0, BURST / together)
+    side. Maps in bricks have rows of 16 channels, one pixel behind the other; others are read pixel by pixel."""
+    _, wide, deep = shape.input_block
+    together = BRICK * wide if _is_bricked(shape.one, "IFM") else -(-deep // CHANNELS) * CHANNELS
+    return max(1.0, _memory(shape, "IFM").burst / (together * shape.x_bytes))
+
+
+def _write_waste(shape: _Shape) -> float:
+    _, wide, deep = shape.block
+    together = BRICK * wide * shape.npu.cores if _is_bricked(shape.one, "OFM") else min(deep, BRICK * shape.npu.cores)
+    return max(1.0, _memory(shape, "OFM").burst / (together * shape.y_bytes))
 
 
 def _traffic(shape: _Shape) -> Traffic:
@@ -257,8 +281,8 @@ def _traffic(shape: _Shape) -> Traffic:
     found: Traffic = {}
     y, x, channels = shape.input_block
     times = high * wide * deep * sum(count for _, count in shape.sub_kernels)
-    read = y * x * channels * shape.x_bytes * times * _waste(one, "IFM", channels * shape.x_bytes)
-    written = prod(shape.result) * shape.y_bytes * _waste(one, "OFM", min(shape.block[2], 16) * shape.y_bytes)
+    read = y * x * channels * shape.x_bytes * times * _read_waste(shape)
+    written = prod(shape.result) * shape.y_bytes * _write_waste(shape)
     _add(found, [(one.get("IFM_REGION"), read), (one.get("OFM_REGION"), written)])
     if one.name == "ELEMENTWISE" and one.parameter not in UNARY:
         _add(found, [(one.get("IFM2_REGION"), 0.0 if one.get("IFM2_BROADCAST") else read)])
