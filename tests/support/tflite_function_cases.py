@@ -53,6 +53,9 @@ def rows_of_length_one(draw: Draw) -> bytes:
 FUNCTIONS: dict[str, Case] = {
     "logistic_int16": words("LOGISTIC", 2.0**-12, 2.0**-11), "tanh_int16": words("TANH", 2.0**-12, 2.0**-11),
     "softmax_int16": words("SOFTMAX"), "abs": unary("ABS", "AbsOptions", version=2), "rsqrt": positive("RSQRT"),
+    "leaky_relu_int16": unary("LEAKY_RELU", "LeakyReluOptions", "int16", version=2, Alpha=0.1),
+    "leaky_relu_int16_falling": unary("LEAKY_RELU", "LeakyReluOptions", "int16", version=2, Alpha=-0.3),
+    "abs_int16": unary("ABS", "AbsOptions", "int16", version=2),
     "prelu": prelu, "l2_normalization": rows_of_length_one,
     "squared_difference": binary("SQUARED_DIFFERENCE", "SquaredDifferenceOptions", fused=False),
 }  # fmt: skip

@@ -16,6 +16,7 @@ from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.tflite_rounding import divided_by_power, factors, multiplier, scaled
 from tilewright.ir.types import Array, limits
+from tilewright.ops.add import Add
 from tilewright.ops.cast import Cast
 from tilewright.ops.clip import Clip
 from tilewright.ops.dequant import Dequant
@@ -82,10 +83,36 @@ def leaky_relu(node: Node) -> Sequence[str]:
     alpha = float(node.option("Alpha", 0.0))
     if not math.isfinite(alpha):
         raise Refusal(f"alpha {alpha} is not supported")
+    if node.is_quantised() and node.dtype() == "int16":
+        return _two_slopes(node, alpha)
     if not _is_bytes(node):
         return [node.emit(LeakyRelu(alpha), node.input(0))]
     values, how = _bytes(node), node.meant.others
     return _tabulated(node, np.where(values >= 0, _rescaled(node, values, how), _rescaled(node, values, how, alpha)))
+
+
+def _two_slopes(node: Node, below: float) -> Sequence[str]:
+    """Words in the result's scale, those below zero times a factor: the sum of two halves, each clipped at zero."""
+    scale, zero, dtype = result(node)
+    in_scale, in_zero = operand(node, 0)
+    if zero or in_zero or dtype != "int16":
+        raise Refusal(f"its zero points are {in_zero} and {zero}, its result is {dtype}; int16 of 0 is expected")
+    low, high = limits(dtype)
+    upper = _scaled_words(node, in_scale / scale, (0, high))
+    if not below:
+        return [upper]
+    lower = _scaled_words(node, in_scale * below / scale, (low, 0) if below > 0 else (0, high))
+    return [node.emit(Add(), upper, lower)]
+
+
+def _scaled_words(node: Node, factor: float, bounds: tuple[int, int]) -> str:
+    """Elements times a factor, which may be below zero, within bounds."""
+    how = node.meant.integers
+    mul, exponents = factors(abs(factor), how)
+    requant = Requant(0, "int16", *bounds, 0, how)
+    constants = [np.copysign(mul, factor).astype(np.int32), np.zeros(1, np.int32) if exponents is None else exponents]
+    names = [node.add_constant(one, name) for one, name in zip(constants, ("mul", "exponents"), strict=True)]
+    return node.emit(RequantShift(requant), node.input(0), *names)
 
 
 # ---- fixed point ----------------------------------------------------------------------------------------------------
@@ -244,6 +271,8 @@ def _of_floats(kind: str) -> Callable[[Node], Sequence[str]]:
 
 
 def absolute(node: Node) -> Sequence[str]:
+    if node.is_quantised() and node.dtype() == "int16":
+        return _two_slopes(node, -1.0)
     if not _is_bytes(node):
         return _float(node, "Abs")
     return _tabulated(node, _rescaled(node, np.abs(_bytes(node)), node.meant.integers))
