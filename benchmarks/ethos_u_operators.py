@@ -1,4 +1,5 @@
-"""Random single operators, compiled by Vela, run on the model of the NPU, against TensorFlow Lite Micro's reference.
+"""Random single operators, compiled by Vela with factors as the compiler makes them finer, run on the model of the NPU,
+against TensorFlow Lite Micro's reference.
 
     python -m benchmarks.ethos_u_operators --runs 40
 
@@ -24,6 +25,7 @@ from tests.support.vela import TYPES, Compiled, VelaError, compiled, results
 from tilewright.errors import CompileError
 from tilewright.ir.types import Array
 from tilewright.sim.ethos_u.configurations import CONFIGURATIONS
+from tilewright.targets.ethos_u.finer_factors import with_finer_factors
 
 
 def inputs(data: bytes, draw: np.random.Generator) -> list[Array]:
@@ -38,7 +40,7 @@ def outcome(name: str, seed: int, npu: str, options: list[str]) -> str:
     data = CASES[name](draw)
     given = inputs(data, draw)
     try:
-        made = compiled(data, npu, options)
+        made = with_finer_factors(data, compiled(data, npu, options))
     except VelaError:
         return "left"
     file = Compiled(made)

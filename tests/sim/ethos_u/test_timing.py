@@ -77,7 +77,7 @@ def parts(data: bytes) -> list[Array]:
     return [read_payload(file.constant(one.Inputs(0)).tobytes(), "stream").words for one in file.operators]
 
 
-ALLOWED = {"ethos-u55-64": 0.03, "ethos-u55-128": 0.10}
+ALLOWED = {"ethos-u55-64": 0.03, "ethos-u55-128": 0.10, "ethos-u65-256": 0.10}
 
 
 @needs_networks

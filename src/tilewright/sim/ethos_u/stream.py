@@ -50,6 +50,12 @@ def commands(words: Any) -> Iterator[Command]:
             registers[names.get(("PARAMETER", code), "")] = parameter
 
 
+def code_of(payload: str) -> int:
+    """The number of a command that sets a register of 32 bits."""
+    (code,) = [code for (kind, code), name in _names().items() if (kind, name) == ("PAYLOAD", payload)]
+    return code
+
+
 @cache
 def _names() -> Mapping[tuple[str, int], str]:
     text = (ETHOS_U / "commands.def").read_text(encoding="utf-8")

@@ -18,6 +18,7 @@ from typing import Any
 
 from tilewright.errors import CompileError
 from tilewright.targets.ethos_u.against_file import differences
+from tilewright.targets.ethos_u.finer_factors import with_finer_factors
 from tilewright.toolchain.compiler import cache_folder
 
 MAGIC_AT, MAGIC = 4, b"TFL3"
@@ -27,6 +28,8 @@ LEFT = re.compile(r"^Warning \([\w ]+\) operator: (\w+), ofm: '(.*)'\nReason: (.
 """What Vela prints of an operator that stays on the core."""
 EXTRA = "pip install 'tilewright[ethos-u]'"
 PLAIN = "quantise it to int8 (tilewright quantise), without --numerics exact, or choose the core alone"
+MADE = b"finer factors"
+"""What files of Vela's have beyond its version."""
 NOTES, CHECKED = "left.json", "checked"
 ESTIMATE = "cycles of the NPU, predicted and in runs, are an estimate of its stream with memories as Vela assumes them"
 
@@ -100,7 +103,7 @@ def _compared(data: bytes, made: MadeByVela, stem: str) -> tuple[str, ...]:
 
 def compiled_by_vela(npu: str, data: bytes, stem: str) -> MadeByVela:
     """What Vela makes of a file; it is kept."""
-    kept = cache_folder() / "ethos_u" / hashlib.sha256(data + npu.encode() + _version()).hexdigest()[:32]
+    kept = cache_folder() / "ethos_u" / hashlib.sha256(data + npu.encode() + _version() + MADE).hexdigest()[:32]
     made = kept / f"{stem}.tflite"
     if not made.is_file() or not (kept / NOTES).is_file():
         _keep(kept, made.name, *_compiled(npu, data, stem))
@@ -142,7 +145,7 @@ def _compiled(npu: str, data: bytes, stem: str) -> tuple[bytes, Sequence[Sequenc
             said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
             what = f"Vela does not compile it for {npu}: {said[-1][:200] if said else 'it says nothing'}"
             raise VelaError(f"model '{stem}'", what, "choose the core alone")
-        return result.read_bytes(), LEFT.findall(done.stdout)
+        return with_finer_factors(data, result.read_bytes()), LEFT.findall(done.stdout)
 
 
 def _keep(folder: Path, name: str, data: bytes, left: Sequence[Sequence[str]]) -> None:
