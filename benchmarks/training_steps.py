@@ -3,20 +3,21 @@
     python benchmarks/training_steps.py [NAME ...]
 
 A step is the train network of one sample, inputs and outputs in L2. `without buffers`: weights are constants in L3 and
-gradients are results, as the weights and their accumulation buffers together are larger than L2. Two floating-point
-operations are counted for each product of a convolution or matrix product, at 360 MHz.
+gradients are results, as the weights and their accumulation buffers together are larger than L2. The DS-CNN is a network
+with random weights, whose gradients are our own. Two floating-point operations are counted for each product of a
+convolution or matrix product, at 360 MHz.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import onnx
-from onnx import numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 from rich.console import Console
 from rich.table import Table
 
@@ -24,24 +25,17 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from tests.support.networks import ROOT
 
 import tilewright as tw
+from tilewright import pipeline
+from tilewright.frontends.parameters import load
+from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
+from tilewright.pipeline import Compiled
+from tilewright.program import Program
+from tilewright.training.making import Recipe, make_training
 
 MODELS = ROOT / "training" / "Models"
 HERTZ = 360e6
 
-
-@dataclass(frozen=True)
-class Step:
-    name: str
-    path: str
-    has_buffers: bool = True
-
-
-STEPS = (
-    Step("SimpleMLP", "SimpleMLP/simplemlp_train"),
-    Step("ResNet8", "ResNet8/resnet8_train"),
-    Step("CCT, convolutions frozen, without buffers", "CCT/cct_train", has_buffers=False),
-)
 
 
 def operands(folder: Path, proto: onnx.ModelProto) -> dict[str, Array]:
@@ -74,27 +68,75 @@ def without_buffers(proto: onnx.ModelProto, feeds: dict[str, Array]) -> None:
             graph.initializer.append(numpy_helper.from_array(value, name))
 
 
-def measured(step: Step) -> tuple[int, int]:
-    """Cycles and products."""
-    folder = MODELS / step.path
-    proto = onnx.load(folder / "network.onnx")
-    feeds = operands(folder, proto)
-    if not step.has_buffers:
+def of_peer(path: str, has_buffers: bool = True) -> tuple[Program, dict[str, Array]]:
+    """A step that another tool has made, and what it is fed with."""
+    proto = onnx.load(MODELS / path / "network.onnx")
+    feeds = operands(MODELS / path, proto)
+    if not has_buffers:
         without_buffers(proto, feeds)
-    program = tw.compile(proto, target="siracusa")
-    result = program.run(feeds)
-    return result.cycles or 0, program.analysis.macs
+    return tw.compile(proto, target="siracusa"), feeds
+
+
+def ds_cnn_model() -> onnx.ModelProto:
+    """Keywords in 49 x 10 features: a convolution, four separable ones of 64 channels, a mean, 12 classes."""
+    random = np.random.default_rng(1)
+    weights: dict[str, Array] = {}
+    nodes: list[onnx.NodeProto] = []
+
+    def layer(kind: str, shape: tuple[int, ...], **attributes: object) -> None:
+        name = f"layer{len(weights) // 2}"
+        scale = np.sqrt(2 / np.prod(shape[1:]))
+        weights[f"{name}.weight"] = (random.normal(size=shape) * scale).astype(np.float32)
+        weights[f"{name}.bias"] = np.zeros(shape[0], np.float32)
+        before = nodes[-1].output[0] if nodes else "x"
+        inputs = [before, f"{name}.weight", f"{name}.bias"]
+        nodes.append(helper.make_node(kind, inputs, [name], name=name, **attributes))
+
+    def convolution(shape: tuple[int, ...], **attributes: object) -> None:
+        layer("Conv", shape, **attributes)
+        nodes.append(helper.make_node("Relu", [nodes[-1].output[0]], [f"relu{len(nodes)}"]))
+
+    convolution((64, 1, 10, 4), strides=[2, 2], pads=[4, 1, 5, 1])
+    for _ in range(4):
+        convolution((64, 1, 3, 3), group=64, pads=[1, 1, 1, 1])
+        convolution((64, 64, 1, 1))
+    nodes.append(helper.make_node("GlobalAveragePool", [nodes[-1].output[0]], ["mean"]))
+    nodes.append(helper.make_node("Flatten", ["mean"], ["flat"]))
+    layer("Gemm", (12, 64), transB=1)
+    graph = helper.make_graph(
+        nodes, "ds_cnn", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 1, 49, 10])],
+        [helper.make_tensor_value_info(nodes[-1].output[0], TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(value, name) for name, value in weights.items()],
+    )  # fmt: skip
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def ds_cnn() -> tuple[Program, dict[str, Array]]:
+    found = load(ds_cnn_model())
+    train: Graph = make_training(found.graph, Recipe(), found.learning).train
+    random = np.random.default_rng(2)
+    data = random.normal(size=train.types[train.inputs[0]].shape).astype(np.float32)
+    made = Compiled(*pipeline.stages(train, "siracusa", "ds_cnn"))
+    return Program(made, "ds_cnn", None, 0.0), dict(zip(train.inputs, (data, np.int32([3])), strict=True))
+
+
+STEPS: dict[str, Callable[[], tuple[Program, dict[str, Array]]]] = {
+    "SimpleMLP": lambda: of_peer("SimpleMLP/simplemlp_train"),
+    "ResNet8": lambda: of_peer("ResNet8/resnet8_train"),
+    "CCT, convolutions frozen, without buffers": lambda: of_peer("CCT/cct_train", has_buffers=False),
+    "DS-CNN": ds_cnn,
+}
 
 
 def main(names: Sequence[str]) -> None:
     table = Table("step", "M products", "cycles", "operations/cycle", "ms at 360 MHz")
-    for step in STEPS:
-        if names and step.name.split(",")[0] not in names:
+    for name, make in STEPS.items():
+        if names and name.split(",")[0] not in names:
             continue
-        cycles, macs = measured(step)
+        program, feeds = make()
+        cycles, macs = program.run(feeds).cycles or 0, program.analysis.macs
         table.add_row(
-            step.name, f"{macs / 1e6:.2f}", f"{cycles:,}", f"{2 * macs / cycles:.2f}",
-            f"{1e3 * cycles / HERTZ:.2f}",
+            name, f"{macs / 1e6:.2f}", f"{cycles:,}", f"{2 * macs / cycles:.2f}", f"{1e3 * cycles / HERTZ:.2f}"
         )  # fmt: skip
     Console(width=120).print(table)
 
