@@ -12,11 +12,7 @@ from tilewright.ops.gelugrad import GeluGrad
 from tilewright.ops.relugrad import ReluGrad
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.pulp.patches import GRADIENT_BY_OPERAND, gradient_by_filters
-from tilewright.targets.pulp.sizes import in_c
-
-MOST_TAPS = 16
-"""TW_TAPS in C: of a row of a filter."""
-
+from tilewright.targets.pulp.sizes import by_cores, in_c
 
 def channels_last(op: Op, types: Types) -> str | None:
     return None if cast(ConvWeightGrad | ConvInputGrad, op).channels_last else "it is not channels last"
@@ -35,8 +31,6 @@ def depthwise(op: Op, types: Types) -> str | None:
     filters = types["Y" if isinstance(op, ConvWeightGrad) else "W"].shape
     if filters[0] != op.groups or op.channels(filters) != 1:
         return "not every group has one channel and one filter"
-    if op.spatial(filters)[-1] > MOST_TAPS:
-        return f"{op.spatial(filters)[-1]} taps in a row; at most {MOST_TAPS} are supported"
     return channels_last(op, types)
 
 
@@ -53,12 +47,14 @@ def kernels(cores: int) -> tuple[Kernel, ...]:
     return (
         Kernel(
             ConvWeightGrad, "conv_weight_grad_channels.c", OF_FILTERS, {}, unsupported_reason=depthwise,
-            cooperative=True, unsplit_loops=WINDOW | {"n", "y", "x"}, header="conv_gradient.h",
-            work=in_c.work("tw_conv_gradient_channels_work"),
+            scratch=by_cores("tw_conv_weight_grad_channels_scratch", cores), cooperative=True,
+            unsplit_loops=WINDOW | {"n", "y", "x"}, header="conv_gradient.h",
+            work=in_c.work("tw_conv_weight_grad_channels_work"),
         ),
         Kernel(
-            ConvInputGrad, "conv_input_grad_channels.c", OF_OPERAND, {}, unsupported_reason=depthwise, cooperative=True,
-            unsplit_loops=WINDOW, header="conv_gradient.h", work=in_c.work("tw_conv_gradient_channels_work"),
+            ConvInputGrad, "conv_input_grad_channels.c", OF_OPERAND, {}, unsupported_reason=depthwise,
+            scratch=by_cores("tw_conv_input_grad_channels_scratch", cores), cooperative=True, unsplit_loops=WINDOW,
+            header="conv_gradient.h", work=in_c.work("tw_conv_input_grad_channels_work"),
         ),
         gradient_by_filters(cores),
         Kernel(

@@ -166,8 +166,9 @@ def kernels(cores: int) -> tuple[Kernel, ...]:
         ),
         Kernel(
             Conv, "depthwise_rows_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {},
-            unsupported_reason=float_depthwise_unsupported, cooperative=True, unsplit_loops=frozenset({"r", "s"}),
-            header="conv.h", work=in_c.work("tw_depthwise_rows_f32_work"), activations=(Relu,),
+            scratch=by_cores("tw_depthwise_rows_f32_scratch", cores), unsupported_reason=float_depthwise_unsupported,
+            cooperative=True, unsplit_loops=frozenset({"r", "s"}), header="conv.h",
+            work=in_c.work("tw_depthwise_rows_f32_work"), activations=(Relu,),
         ),
         CONVOLUTION,
         Kernel(

@@ -199,14 +199,6 @@ static inline int64_t tw_conv_blocks_work(const tw_conv_params *p, const tw_conv
   TW_UNITS(1, blocks, rows, products, cores > 1 ? products : 0, copied, copied * (double)tile->c);
 }
 
-/* The call, rows of one channel, windows of 3 x 3 in the image, and where cores share floating point units; other windows and their
- * taps. */
-static inline int64_t tw_depthwise_rows_f32_work(const tw_conv_params *p, const tw_conv_loops *tile, int32_t cores, double *units) {
-  const int64_t own = tw_up(tile->n * tile->g * tile->y, cores), windows = own * tile->x;
-  const double some = tile->r == 3 && tile->s == 3 ? tw_windows_inside(p, (double)windows) : 0, others = (double)windows - some;
-  TW_UNITS(1, own, some, cores > 1 ? some : 0, others, others * (double)(tile->r * tile->s));
-}
-
 /* ---- pools ---- */
 
 /* The call, pixels, taps of their windows, and of these eight channels at a time and those left of them. */

@@ -27,12 +27,4 @@ static inline int64_t tw_conv_input_grad_blocks_work(const tw_conv_gradient_para
   TW_UNITS(1, blocks, taps, taps * tile->f);
 }
 
-/* The call; rows of a channel and tap, and their pixels. */
-static inline int64_t tw_conv_gradient_channels_work(const tw_conv_gradient_params *p, const tw_conv_loops *tile, int32_t cores,
-                                                     double *units) {
-  const int64_t rows = tw_up(tile->n * tile->g * tile->y * tile->r, cores);
-  (void)p;
-  TW_UNITS(1, rows, rows * tile->s, rows * tile->s * tile->x);
-}
-
 #endif
