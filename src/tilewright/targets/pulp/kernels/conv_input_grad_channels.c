@@ -9,6 +9,6 @@
 #include "depthwise_windows_f32.h"
 
 void TW_NAME(const tw_conv_gradient_params *params, const float *g, const float *w, float *y, void *scratch) {
-  const tw_depthwise d = tw_depthwise_of_operand(params);
+  const tw_depthwise d = tw_depthwise_in_long_rows(tw_depthwise_of_operand(params));
   tw_depthwise_f32(&d, g, w, 1, 0, 0, INT32_MIN, y, scratch);
 }

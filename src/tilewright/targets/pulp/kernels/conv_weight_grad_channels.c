@@ -6,59 +6,80 @@
 #define TW_NAME tw_conv_weight_grad_channels
 #endif
 
-#include "depthwise_lines_f32.h"
+#include "depthwise_planes_f32.h"
 
-/* A row of windows of 3 x 3 next to each other. */
-static __attribute__((noinline)) void add_nine(float *const *line, int32_t apart, const float *g, int32_t g_step, int32_t count,
+/* Windows of 3 x 3 next to each other: each has two columns of the one before, which stay in registers. */
+static __attribute__((noinline)) void add_nine(const tw_depthwise *d, const float *plane, int32_t rows, const float *g,
                                                float *total) {
-  const float *row[3] = {line[0], line[apart], line[2 * apart]};
-  float t0 = total[0], t1 = total[1], t2 = total[2], t3 = total[3], t4 = total[4], t5 = total[5];
-  float t6 = total[6], t7 = total[7], t8 = total[8], v = *g;
-  tw_column p = tw_column_at(row, 0), q = tw_column_at(row, 1), r = tw_column_at(row, 2);
-  for (; count > 0; count--) {
-    t0 += v * p.a, t3 += v * p.b, t6 += v * p.c;
-    t1 += v * q.a, t4 += v * q.b, t7 += v * q.c;
-    p = q, q = r;
-    t2 += v * r.a, t5 += v * r.b, t8 += v * r.c;
-    if (count == 1) break;
-    g += g_step, v = *g;
-    r = tw_column_at(row, 3);
-    row[0]++, row[1]++, row[2]++;
+  const int32_t step = d->y_step, on = d->w_step, pitch = tw_plane_pitch(d), down = d->dilation_h * pitch;
+  const int32_t g_on = d->y_pitch - d->out_w * step, x_on = d->stride_h * pitch - d->out_w;
+  const float *a = plane, *b = a + down, *c = b + down;
+  float *const second = total + d->w_pitch, *const third = second + d->w_pitch;
+  float t0 = total[0], t1 = total[on], t2 = total[2 * on], t3 = second[0], t4 = second[on], t5 = second[2 * on];
+  float t6 = third[0], t7 = third[on], t8 = third[2 * on];
+#define ADD(p, q, r)                                        \
+  do {                                                      \
+    const float v = *g;                                     \
+    g += step;                                              \
+    t0 += v * p.a, t3 += v * p.b, t6 += v * p.c, t1 += v * q.a; \
+    t4 += v * q.b, t7 += v * q.c, t2 += v * r.a, t5 += v * r.b, t8 += v * r.c; \
+  } while (0)
+  for (; rows > 0; rows--, g += g_on, a += x_on, b += x_on, c += x_on) {
+    int32_t count = d->out_w;
+    tw_column p = tw_column_at(a, b, c, 0), q = tw_column_at(a, b, c, 1), r;
+    for (; count >= 3; count -= 3) {
+      r = tw_column_at(a, b, c, 2);
+      ADD(p, q, r);
+      p = tw_column_at(a, b, c, 3);
+      ADD(q, r, p);
+      q = tw_column_at(a, b, c, 4);
+      ADD(r, p, q);
+      a += 3, b += 3, c += 3;
+    }
+    for (; count > 0; count--, a++, b++, c++) {
+      r = tw_column_at(a, b, c, 2);
+      ADD(p, q, r);
+      p = q, q = r;
+    }
   }
-  total[0] = t0, total[1] = t1, total[2] = t2, total[3] = t3, total[4] = t4, total[5] = t5;
-  total[6] = t6, total[7] = t7, total[8] = t8;
+#undef ADD
+  total[0] = t0, total[on] = t1, total[2 * on] = t2, second[0] = t3, second[on] = t4, second[2 * on] = t5;
+  third[0] = t6, third[on] = t7, third[2 * on] = t8;
 }
 
 /* Some neighbouring taps of a row: three, or as many as are left. */
-static __attribute__((noinline)) void add_taps(const float *x, int32_t right, int32_t on, const float *g, int32_t g_step,
-                                               int32_t taps, int32_t count, float *total) {
-  float t0 = total[0], t1 = taps > 1 ? total[1] : 0.0f, t2 = taps > 2 ? total[2] : 0.0f;
-  const float *x1 = x + (taps > 1 ? right : 0), *x2 = x + (taps > 2 ? 2 * right : 0);
-  for (; count > 0; count--, g += g_step, x += on, x1 += on, x2 += on) {
-    const float v = *g, a = *x, b = *x1, c = *x2;
-    t0 += v * a, t1 += v * b, t2 += v * c;
+static __attribute__((noinline)) void add_taps(const tw_depthwise *d, const float *x, int32_t rows, const float *g, int32_t taps,
+                                               float *total) {
+  const int32_t right = d->dilation_w, on = d->stride_w, g_step = d->y_step, step = d->w_step;
+  const int32_t second = taps > 1 ? right : 0, third = taps > 2 ? 2 * right : 0;
+  const int32_t g_on = d->y_pitch - d->out_w * g_step, x_on = d->stride_h * tw_plane_pitch(d) - d->out_w * on;
+  float t0 = total[0], t1 = taps > 1 ? total[step] : 0.0f, t2 = taps > 2 ? total[2 * step] : 0.0f;
+  for (; rows > 0; rows--, g += g_on, x += x_on) {
+    for (int32_t count = d->out_w; count > 0; count--, g += g_step, x += on) {
+      const float v = *g, x0 = *x, x1 = x[second], x2 = x[third];
+      t0 += v * x0, t1 += v * x1, t2 += v * x2;
+    }
   }
   total[0] = t0;
-  if (taps > 1) total[1] = t1;
-  if (taps > 2) total[2] = t2;
+  if (taps > 1) total[step] = t1;
+  if (taps > 2) total[2 * step] = t2;
 }
 
-/* Rows of windows of one image. */
-static void add_rows(tw_lines *l, const float *x, const float *g, tw_share taps, float *total) {
-  const tw_depthwise *const d = l->d;
-  tw_begin_lines(l, x, 0);
-  for (int32_t row = 0; row < d->out_h; row++) {
-    const float *const of_row = g + row * d->out_w * d->groups;
-    tw_lines_of_row(l, row);
-    if (tw_are_nine(d) && d->stride_w == 1 && d->dilation_w == 1 && taps.end - taps.first == 3) {
-      add_nine(l->line, l->apart, of_row, d->groups, d->out_w, total);
+/* All windows of one image, and some rows of taps. */
+static void add_image(const tw_depthwise *d, const float *x, const float *g, tw_share taps, float *plane, float *total) {
+  const int32_t at_once = tw_rows_at_once(d), down = d->dilation_h * tw_plane_pitch(d);
+  const int are_nine = tw_are_nine(d) && d->stride_w == 1 && d->dilation_w == 1 && taps.end - taps.first == 3;
+  for (int32_t row = 0; row < d->out_h; row += at_once, g += at_once * d->y_pitch) {
+    const int32_t rows = tw_min(at_once, d->out_h - row);
+    tw_fill_plane(d, x, row, rows, plane);
+    if (are_nine) {
+      add_nine(d, plane, rows, g, total);
       continue;
     }
     for (int32_t r = taps.first; r < taps.end; r++) {
-      if (!tw_has_pixels(d, row, r)) continue;
       for (int32_t s = 0; s < d->kernel_w; s += 3) {
-        add_taps(l->line[r * l->apart] + s * d->dilation_w, d->dilation_w, d->stride_w, of_row, d->groups,
-                 tw_min(3, d->kernel_w - s), d->out_w, total + r * d->kernel_w + s);
+        add_taps(d, plane + r * down + s * d->dilation_w, rows, g, tw_min(3, d->kernel_w - s),
+                 total + r * d->w_pitch + s * d->w_step);
       }
     }
   }
@@ -66,16 +87,19 @@ static void add_rows(tw_lines *l, const float *x, const float *g, tw_share taps,
 
 /* Where cores would have no channel, rows of taps are dealt too. */
 void TW_NAME(const tw_conv_gradient_params *params, const float *x, const float *g, float *y, void *scratch) {
-  const tw_depthwise d = tw_depthwise_of_filters(params);
+  const tw_depthwise d = tw_depthwise_in_long_rows(tw_depthwise_of_filters(params));
   const int32_t parts = d.groups % TW_CORES == 0 || d.groups >= 6 * TW_CORES ? 1 : d.kernel_h;
-  tw_lines l = tw_lines_in(&d, tw_own_lines(&d, scratch));
+  float *const plane = (float *)scratch + tw_core() * tw_depthwise_floats(&d, 0);
+  tw_clear(plane, tw_plane_floats(&d));
   for (int32_t i = tw_core(); i < d.groups * parts; i += TW_CORES) {
     const int32_t part = i / d.groups, c = i - part * d.groups;
     const tw_share taps = {d.kernel_h * part / parts, d.kernel_h * (part + 1) / parts};
     float *const total = y + c * d.kernel_h * d.kernel_w;
-    for (int32_t s = taps.first * d.kernel_w; s < taps.end * d.kernel_w; s++) total[s] = 0.0f;
+    for (int32_t r = taps.first; r < taps.end; r++) {
+      for (int32_t s = 0; s < d.kernel_w; s++) total[r * d.w_pitch + s * d.w_step] = 0.0f;
+    }
     for (int32_t n = 0; n < d.batch; n++) {
-      add_rows(&l, x + n * d.in_h * d.in_w * d.groups + c, g + n * d.out_h * d.out_w * d.groups + c, taps, total);
+      add_image(&d, x + n * d.in_h * d.in_w * d.groups + c, g + n * d.out_h * d.out_w * d.groups + c, taps, plane, total);
     }
   }
 }

@@ -9,6 +9,6 @@
 #include "depthwise_windows_f32.h"
 
 void TW_NAME(const tw_conv_params *params, const float *x, const float *w, const float *b, float *y, void *scratch) {
-  const tw_depthwise d = tw_depthwise_of_conv(params);
+  const tw_depthwise d = tw_depthwise_in_long_rows(tw_depthwise_of_conv(params));
   tw_depthwise_f32(&d, x, w, 0, b, params->bias_step, params->activation.kind ? 0 : INT32_MIN, y, scratch);
 }

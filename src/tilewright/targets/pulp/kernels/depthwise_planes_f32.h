@@ -1,0 +1,53 @@
+/* Planes of one channel of an image of floats, channels last: rows with their padding, whose pixels are neighbours. */
+#ifndef TW_DEPTHWISE_PLANES_F32_H
+#define TW_DEPTHWISE_PLANES_F32_H
+
+#include "cluster.h"
+#include "depthwise_planes_f32_sizes.h"
+
+/* A row of pixels, which become neighbours or lie `spread` apart; four are loaded before any is stored. */
+static inline __attribute__((always_inline)) void tw_copy_pixels(const float *x, int32_t step, int32_t count, int32_t spread,
+                                                                 float *to) {
+  for (; count >= 4; count -= 4, to += 4 * spread) {
+    const float x0 = *x, x1 = x[step];
+    x += 2 * step;
+    const float x2 = *x, x3 = x[step];
+    x += 2 * step;
+    to[0] = x0, to[spread] = x1, to[2 * spread] = x2, to[3 * spread] = x3;
+  }
+  for (; count > 0; count--, x += step, to += spread) *to = *x;
+}
+
+static inline void tw_clear(float *to, int32_t count) {
+  for (; count > 0; count--) *to++ = 0.0f;
+}
+
+/* The rows that windows from row `out_y` on see; others than the image's, and between its spread pixels, are zeros. */
+static __attribute__((noinline)) void tw_fill_plane(const tw_depthwise *d, const float *x, int32_t out_y, int32_t rows,
+                                                    float *plane) {
+  const int32_t pitch = tw_plane_pitch(d), spread = d->spread_w;
+  const tw_range inside = tw_inside(d->pad_left, spread, pitch, d->in_w);
+  const int32_t count = inside.end - inside.first, left = inside.first * spread + d->pad_left;
+  int32_t place = out_y * d->stride_h - d->pad_top;
+  x += inside.first * d->x_step;
+  for (int32_t left_rows = tw_plane_rows(d, rows); left_rows > 0; left_rows--, place++, plane += pitch) {
+    const int32_t in_y = d->spread_h == 1 || place < 0 ? place : place / d->spread_h;
+    if (place >= 0 && in_y < d->in_h && in_y * d->spread_h == place) {
+      tw_copy_pixels(x + in_y * d->x_pitch, d->x_step, count, spread, plane + left);
+    } else {
+      tw_clear(plane, pitch);
+    }
+  }
+}
+
+/* Three pixels below each other. */
+typedef struct {
+  float a, b, c;
+} tw_column;
+
+static inline __attribute__((always_inline)) tw_column tw_column_at(const float *a, const float *b, const float *c, int32_t i) {
+  const tw_column found = {a[i], b[i], c[i]};
+  return found;
+}
+
+#endif
