@@ -11,7 +11,7 @@
 /* Windows of 3 x 3 next to each other: each has two columns of the one before, which stay in registers. */
 static __attribute__((noinline)) void add_nine(const tw_depthwise *d, const float *plane, int32_t rows, const float *g,
                                                float *total) {
-  const int32_t step = d->y_step, on = d->w_step, pitch = tw_plane_pitch(d), down = d->dilation_h * pitch;
+  const int32_t step = d->y_step, on = d->w_step, pitch = tw_channel_pitch(d), down = d->dilation_h * pitch;
   const int32_t g_on = d->y_pitch - d->out_w * step, x_on = d->stride_h * pitch - d->out_w;
   const float *a = plane, *b = a + down, *c = b + down;
   float *const second = total + d->w_pitch, *const third = second + d->w_pitch;
@@ -52,7 +52,7 @@ static __attribute__((noinline)) void add_taps(const tw_depthwise *d, const floa
                                                float *total) {
   const int32_t right = d->dilation_w, on = d->stride_w, g_step = d->y_step, step = d->w_step;
   const int32_t second = taps > 1 ? right : 0, third = taps > 2 ? 2 * right : 0;
-  const int32_t g_on = d->y_pitch - d->out_w * g_step, x_on = d->stride_h * tw_plane_pitch(d) - d->out_w * on;
+  const int32_t g_on = d->y_pitch - d->out_w * g_step, x_on = d->stride_h * tw_channel_pitch(d) - d->out_w * on;
   float t0 = total[0], t1 = taps > 1 ? total[step] : 0.0f, t2 = taps > 2 ? total[2 * step] : 0.0f;
   for (; rows > 0; rows--, g += g_on, x += x_on) {
     for (int32_t count = d->out_w; count > 0; count--, g += g_step, x += on) {
@@ -67,7 +67,7 @@ static __attribute__((noinline)) void add_taps(const tw_depthwise *d, const floa
 
 /* All windows of one image, and some rows of taps. */
 static void add_image(const tw_depthwise *d, const float *x, const float *g, tw_share taps, float *plane, float *total) {
-  const int32_t at_once = tw_rows_at_once(d), down = d->dilation_h * tw_plane_pitch(d);
+  const int32_t at_once = tw_rows_at_once(d), down = d->dilation_h * tw_channel_pitch(d);
   const int are_nine = tw_are_nine(d) && d->stride_w == 1 && d->dilation_w == 1 && taps.end - taps.first == 3;
   for (int32_t row = 0; row < d->out_h; row += at_once, g += at_once * d->y_pitch) {
     const int32_t rows = tw_min(at_once, d->out_h - row);

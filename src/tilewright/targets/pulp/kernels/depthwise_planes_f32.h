@@ -25,12 +25,12 @@ static inline void tw_clear(float *to, int32_t count) {
 /* The rows that windows from row `out_y` on see; others than the image's, and between its spread pixels, are zeros. */
 static __attribute__((noinline)) void tw_fill_plane(const tw_depthwise *d, const float *x, int32_t out_y, int32_t rows,
                                                     float *plane) {
-  const int32_t pitch = tw_plane_pitch(d), spread = d->spread_w;
+  const int32_t pitch = tw_channel_pitch(d), spread = d->spread_w;
   const tw_range inside = tw_inside(d->pad_left, spread, pitch, d->in_w);
   const int32_t count = inside.end - inside.first, left = inside.first * spread + d->pad_left;
   int32_t place = out_y * d->stride_h - d->pad_top;
   x += inside.first * d->x_step;
-  for (int32_t left_rows = tw_plane_rows(d, rows); left_rows > 0; left_rows--, place++, plane += pitch) {
+  for (int32_t left_rows = tw_channel_rows(d, rows); left_rows > 0; left_rows--, place++, plane += pitch) {
     const int32_t in_y = d->spread_h == 1 || place < 0 ? place : place / d->spread_h;
     if (place >= 0 && in_y < d->in_h && in_y * d->spread_h == place) {
       tw_copy_pixels(x + in_y * d->x_pitch, d->x_step, count, spread, plane + left);

@@ -62,18 +62,18 @@ static inline tw_depthwise tw_depthwise_of_operand(const tw_conv_gradient_params
 #define TW_PLANE_SLACK 4
 
 /* Columns of a plane: all that windows see. */
-static inline int32_t tw_plane_pitch(const tw_depthwise *d) {
+static inline int32_t tw_channel_pitch(const tw_depthwise *d) {
   return (d->out_w - 1) * d->stride_w + (d->kernel_w - 1) * d->dilation_w + 1;
 }
 
 /* Rows of a plane that so many rows of windows see. */
-static inline int32_t tw_plane_rows(const tw_depthwise *d, int32_t rows) {
+static inline int32_t tw_channel_rows(const tw_depthwise *d, int32_t rows) {
   return (rows - 1) * d->stride_h + (d->kernel_h - 1) * d->dilation_h + 1;
 }
 
 /* Rows of windows for one plane. */
 static inline int32_t tw_rows_at_once(const tw_depthwise *d) {
-  const int32_t room = TW_PLANE_FLOATS / tw_plane_pitch(d) - tw_plane_rows(d, 1);
+  const int32_t room = TW_PLANE_FLOATS / tw_channel_pitch(d) - tw_channel_rows(d, 1);
   return room < 0 ? 1 : tw_min(d->out_h, 1 + room / d->stride_h);
 }
 
@@ -81,7 +81,7 @@ static inline int32_t tw_rows_at_once(const tw_depthwise *d) {
 static inline int tw_are_nine(const tw_depthwise *d) { return d->kernel_h == 3 && d->kernel_w == 3; }
 
 static inline int64_t tw_plane_floats(const tw_depthwise *d) {
-  return (int64_t)tw_plane_pitch(d) * tw_plane_rows(d, tw_rows_at_once(d)) + TW_PLANE_SLACK;
+  return (int64_t)tw_channel_pitch(d) * tw_channel_rows(d, tw_rows_at_once(d)) + TW_PLANE_SLACK;
 }
 
 /* Of one core: a plane, and sums of its windows. Planes of different cores begin in different banks. */
@@ -117,10 +117,10 @@ static inline int64_t tw_depthwise_work(const tw_depthwise *d, int32_t cores, do
   const int32_t channels = d->batch * d->groups, parts = tw_parts_of_channel(channels, d->out_h, cores);
   const double items = (double)tw_up((int64_t)channels * parts, cores), rows = (double)d->out_h / parts;
   const double planes = items * (double)tw_up((int64_t)rows, tw_rows_at_once(d)), own = items * rows;
-  const double copied = own * d->stride_h + planes * (tw_plane_rows(d, 1) - d->stride_h);
+  const double copied = own * d->stride_h + planes * (tw_channel_rows(d, 1) - d->stride_h);
   const double runs = planes * d->kernel_h * tw_up(d->kernel_w, 3), windows = own * d->out_w;
   const int are_nine = tw_are_nine(d);
-  TW_UNITS(1, planes, copied, copied * tw_plane_pitch(d), own, are_nine ? windows : 0, are_nine ? 0 : runs,
+  TW_UNITS(1, planes, copied, copied * tw_channel_pitch(d), own, are_nine ? windows : 0, are_nine ? 0 : runs,
            are_nine ? 0 : own * d->kernel_h * tw_up(d->kernel_w, 3), are_nine ? 0 : windows * d->kernel_h * tw_up(d->kernel_w, 3));
 }
 

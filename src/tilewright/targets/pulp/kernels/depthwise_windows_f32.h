@@ -39,7 +39,7 @@ static inline __attribute__((always_inline)) float tw_nine(const float w[9], flo
 /* Windows next to each other: each has two columns of the one before, which stay in registers. */
 static __attribute__((noinline)) void tw_rows_of_nine(const tw_depthwise *d, const tw_taps *t, const float *plane, int32_t rows,
                                                       float *y) {
-  const int32_t low = t->low, step = d->y_step, pitch = tw_plane_pitch(d), down = d->dilation_h * pitch;
+  const int32_t low = t->low, step = d->y_step, pitch = tw_channel_pitch(d), down = d->dilation_h * pitch;
   const int32_t y_on = d->y_pitch - d->out_w * step, x_on = d->stride_h * pitch - d->out_w;
   const float start = t->start, w[9] = TW_NINE_TAPS(t->w, t->step, t->pitch);
   const float *a = plane, *b = a + down, *c = b + down;
@@ -68,7 +68,7 @@ static __attribute__((noinline)) void tw_rows_of_nine(const tw_depthwise *d, con
 /* The same for windows further apart. */
 static __attribute__((noinline)) void tw_rows_of_nine_apart(const tw_depthwise *d, const tw_taps *t, const float *plane,
                                                             int32_t rows, float *y) {
-  const int32_t low = t->low, step = d->y_step, pitch = tw_plane_pitch(d), down = d->dilation_h * pitch;
+  const int32_t low = t->low, step = d->y_step, pitch = tw_channel_pitch(d), down = d->dilation_h * pitch;
   const int32_t on = d->stride_w, right = d->dilation_w, x_on = d->stride_h * pitch - d->out_w * on;
   const int32_t y_on = d->y_pitch - d->out_w * step;
   const float start = t->start, w[9] = TW_NINE_TAPS(t->w, t->step, t->pitch);
@@ -86,7 +86,7 @@ static __attribute__((noinline)) void tw_rows_of_nine_apart(const tw_depthwise *
 /* What some neighbouring taps of a row add to all windows: three, or as many as are left. */
 static __attribute__((noinline)) void tw_add_taps(const tw_depthwise *d, const float *x, const float *w, int32_t w_step,
                                                   int32_t taps, int32_t rows, float *sum) {
-  const int32_t right = d->dilation_w, on = d->stride_w, x_on = d->stride_h * tw_plane_pitch(d) - d->out_w * on;
+  const int32_t right = d->dilation_w, on = d->stride_w, x_on = d->stride_h * tw_channel_pitch(d) - d->out_w * on;
   const int32_t second = taps > 1 ? right : 0, third = taps > 2 ? 2 * right : 0;
   const float w0 = w[0], w1 = taps > 1 ? w[w_step] : 0.0f, w2 = taps > 2 ? w[2 * w_step] : 0.0f;
   for (; rows > 0; rows--, x += x_on) {
@@ -98,7 +98,7 @@ static __attribute__((noinline)) void tw_add_taps(const tw_depthwise *d, const f
 }
 
 static void tw_rows_of_any(const tw_depthwise *d, const tw_taps *t, const float *plane, int32_t rows, float *sums, float *y) {
-  const int32_t down = d->dilation_h * tw_plane_pitch(d);
+  const int32_t down = d->dilation_h * tw_channel_pitch(d);
   for (int32_t i = 0; i < rows * d->out_w; i++) sums[i] = t->start;
   for (int32_t r = 0; r < d->kernel_h; r++) {
     for (int32_t s = 0; s < d->kernel_w; s += 3) {
