@@ -3,16 +3,15 @@
     python benchmarks/training_steps.py [NAME ...]
 
 A step is the train network of one sample, inputs and outputs in L2. `without buffers`: weights are constants in L3 and
-gradients are results, as the weights and their accumulation buffers together are larger than L2. The DS-CNN is a network
-with random weights, whose gradients are our own. Two floating-point operations are counted for each product of a
-convolution or matrix product, at 360 MHz.
+gradients are results, as the weights and their accumulation buffers together are larger than L2. The DS-CNN has random
+weights, and gradients of our own. Two floating-point operations are counted for each product of a convolution or matrix
+product, at 360 MHz.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +34,6 @@ from tilewright.training.making import Recipe, make_training
 
 MODELS = ROOT / "training" / "Models"
 HERTZ = 360e6
-
 
 
 def operands(folder: Path, proto: onnx.ModelProto) -> dict[str, Array]:

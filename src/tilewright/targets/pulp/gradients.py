@@ -14,6 +14,7 @@ from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.pulp.patches import GRADIENT_BY_OPERAND, gradient_by_filters
 from tilewright.targets.pulp.sizes import by_cores, in_c
 
+
 def channels_last(op: Op, types: Types) -> str | None:
     return None if cast(ConvWeightGrad | ConvInputGrad, op).channels_last else "it is not channels last"
 
