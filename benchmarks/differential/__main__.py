@@ -29,9 +29,9 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=float("inf"), help="at most so many")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     options = parser.parse_args()
-    known = [one for one in machines() if options.target is None or one.target in options.target]
+    known = [one for one in machines() if options.target is None or one.name in options.target]
     if not known:
-        parser.error(f"no such target here; there are {', '.join(one.target for one in machines())}")
+        parser.error(f"no such target here; there are {', '.join(one.name for one in machines())}")
     planned = batches(options.seed, options.runs, options.family or families.names(), known)
     raise SystemExit(_run(planned, options.minutes, options.jobs))
 
@@ -43,7 +43,7 @@ def _run(planned: Iterator[Batch], minutes: float, jobs: int) -> int:
     try:
         for result in _results(planned, jobs):
             for verdict in result.verdicts:
-                tally.count(result.batch.family, result.batch.machine.target, verdict)
+                tally.count(result.batch.family, result.batch.machine.name, verdict)
             progress.print(_line(result.batch, tally), markup=False)
             for note in result.notes:
                 console.print(note, markup=False, soft_wrap=True)
@@ -57,7 +57,7 @@ def _run(planned: Iterator[Batch], minutes: float, jobs: int) -> int:
 
 def _line(batch: Batch, tally: Tally) -> str:
     done, wrong = tally.runs.total(), tally.wrong.total()
-    return f"{done:,} runs, {wrong} wrong: {batch.family} on {batch.machine.target}, seeds from {batch.seeds[0]}"
+    return f"{done:,} runs, {wrong} wrong: {batch.family} on {batch.machine.name}, seeds from {batch.seeds[0]}"
 
 
 def _results(planned: Iterator[Batch], jobs: int) -> Iterator[Judged]:

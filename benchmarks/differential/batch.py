@@ -48,7 +48,7 @@ def batches(first: int, runs: int, names: Sequence[str], known: Sequence[Machine
         chance = random.Random(number)
         machine = chance.choices(known, [one.share / one.together for one in known])[0]
         count = min(left, machine.together, (number + 1) * STRIDE - seed)
-        yield Batch(chance.choice(names), machine, tuple(range(seed, seed + count)))
+        yield Batch(chance.choice(machine.suited(names)), machine, tuple(range(seed, seed + count)))
         seed, left = (number + 1) * STRIDE, left - count
 
 
@@ -71,5 +71,5 @@ def _note(batch: Batch, seed: int, found: Small, verdict: Verdict) -> str:
     reason = verdicts([small.case], batch.place)[0].reason
     path = write(small.case, batch.family, seed, batch.place)
     text = printer.to_text(small.case.proto) if small.case.suffix == ".onnx" else f"{len(small.case.model)} bytes"
-    again = f"--family {batch.family} --target {batch.machine.target} --seed {seed} --runs 1"
+    again = f"--family {batch.family} --target {batch.machine.name} --seed {seed} --runs 1"
     return f"WRONG {again}\n{verdict.reason}\nsmallest: {reason}\n{text}\n{path}"

@@ -30,6 +30,7 @@ from tilewright.pipeline import Compiled
 from tilewright.program import Program
 from tilewright.sim.program.elf import read_elf
 from tilewright.sim.simulator import Simulator
+from tilewright.target.processors import NATIVE, is_here
 from tilewright.target.runner import HostProcess
 from tilewright.target.settings import DEFAULT, Settings
 
@@ -245,8 +246,9 @@ def _doubled(value: Array) -> Array:
 
 
 def _watched(program: Program, feeds: Mapping[str, Array]) -> str:
-    if isinstance(program.compiled.schedule.target.runner, HostProcess):
-        return _between_guards(program, list(feeds.values()))
+    runner = program.compiled.schedule.target.runner
+    if isinstance(runner, HostProcess):
+        return _between_guards(program, list(feeds.values())) if is_here(runner.cpu or NATIVE) else ""
     simulator = program.compiled.schedule.target.machine()
     if isinstance(simulator, Simulator):
         elf = read_elf(program.build_soc().build(feeds))

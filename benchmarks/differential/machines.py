@@ -5,10 +5,15 @@ from __future__ import annotations
 import importlib.util
 import random
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tilewright import targets
+from tilewright.errors import CompileError
+from tilewright.target.processors import check_runs_here
 from tilewright.target.settings import Settings
+from tilewright.targets import PLUS
 
 ROOT = Path(__file__).parents[2]
 INSTRUCTIONS = tuple(str(ROOT / "examples" / f"instruction_{name}") for name in ("dot4", "requant"))
@@ -22,9 +27,25 @@ EXPORTED = "onnx"
 """No target: the network as it is exported, run by ONNX Runtime."""
 
 
+OF_BYTES = ("integers", "patches", "quantised", "quantised_wide", "tflite", "tflite_networks")
+"""Families in which an NPU beside a core finds work; it refuses networks without any."""
+RISCV_CORES = ("esp-rv32imc", "esp-rv32imafc", "hazard3", "nuclei-n205", "qingke-v4f")
+CORES = {board.name: board.cpu + (PLUS + board.npu if board.npu else "") for board in targets.boards()}
+"""Of boards, with an NPU beside it if they have one."""
+
+
+def _runs_here(processor: str) -> bool:
+    try:
+        check_runs_here(processor)
+    except CompileError:
+        return False
+    return True
+
+
 @dataclass(frozen=True)
 class Machine:
     target: str
+    """Or a board."""
     share: int
     """Of all runs: targets that are quick have more."""
     room: int = SIMULATED_ROOM
@@ -36,12 +57,25 @@ class Machine:
     cores: int = 1
     homes: tuple[str, ...] = ("",)
     engines: tuple[tuple[str, ...], ...] = ((),)
+    processors: tuple[str, ...] = ()
+    """Of target cpu; those that are another kind of machine are emulated."""
+    alias: str = ""
+
+    @property
+    def name(self) -> str:
+        """What it is asked for by."""
+        return self.alias or self.target
+
+    def suited(self, families: Sequence[str]) -> Sequence[str]:
+        """Those of which it takes some networks, or else all."""
+        has_npu = PLUS in CORES.get(self.target, self.target)
+        return [one for one in families if one in OF_BYTES or not has_npu] or families
 
     def settings(self, batch: int) -> Settings:
         """Each batch has others."""
         chance = random.Random(f"{self.target} {batch}")
         if self.target == "cpu":
-            return Settings(threads=chance.choice((1, 2)), cpu=chance.choice(("", "", "x86-64-v3", "x86-64-v2")))
+            return Settings(threads=chance.choice((1, 2)), cpu=chance.choice(self.processors))
         if self.target == "rv32":
             own = chance.choice(((), (), INSTRUCTIONS[:1], INSTRUCTIONS))
             return Settings(isa=chance.choice(("", "rv32imc_zve32x")), instructions=own)
@@ -56,9 +90,13 @@ class Machine:
         )  # fmt: skip
 
 
+X86 = ("x86-64-v2", "x86-64-v3", "x86-64-v3+avxvnni", "x86-64-v4", "x86-64-v4+vnni", "x86-64-v4+amx")
+RISCV = ("rv64gcv", "rv64gcv", "rv64gc", "spacemit-x60")
+
 MACHINES = (
     Machine("generic", 30, USUAL_ROOM, 64),
-    Machine("cpu", 30, USUAL_ROOM, 64),
+    Machine("cpu", 30, USUAL_ROOM, 64, processors=("", "", *filter(_runs_here, X86))),
+    Machine("cpu", 6, SIMULATED_ROOM, 24, processors=RISCV, alias="rv64"),
     Machine("gpu", 12, USUAL_ROOM, 64, engines=((), (), ("cpu", "gpu"))),
     Machine("cortex-m0plus", 4),
     Machine("cortex-m4", 5),
@@ -67,7 +105,9 @@ MACHINES = (
     Machine("cortex-m55", 3),
     Machine("cortex-m55+u55-128", 3),
     Machine("cortex-m33+u65-256", 2),
+    *(Machine(board, 1) for board in targets.board_names()),
     Machine("rv32", 4),
+    *(Machine(core, 1) for core in RISCV_CORES),
     Machine("siracusa", 6, l1=(16_000, 60_000), cores=8, homes=("", "L2", "L3"), engines=((), ("cluster",))),
     Machine("quad", 4, l1=(16_000, 40_000), cores=4),
     Machine("snitch", 4, l1=(30_000, 60_000), cores=8, engines=((), ("cluster",))),
@@ -80,7 +120,12 @@ MACHINES = (
 
 def machines() -> list[Machine]:
     """Those that programs can run on here."""
-    has_qemu = shutil.which("qemu-system-arm") is not None
-    has_vela = importlib.util.find_spec("ethosu") is not None
-    present = {"cortex-m55": has_qemu, "cortex-m55+u55-128": has_qemu and has_vela, "cortex-m33+u65-256": has_vela}
-    return [machine for machine in MACHINES if present.get(machine.target, True)]
+    return [machine for machine in MACHINES if _is_present(machine)]
+
+
+def _is_present(machine: Machine) -> bool:
+    if machine.alias == "rv64":
+        return shutil.which("qemu-riscv64") is not None
+    core = CORES.get(machine.target, machine.target)
+    has_core = "cortex-m55" not in core or shutil.which("qemu-system-arm") is not None
+    return has_core and (PLUS not in core or importlib.util.find_spec("ethosu") is not None)
