@@ -19,6 +19,9 @@ DEFAULTS = {
     "RMSNormalization": helper.make_attribute("stash_type", DOUBLE),
 }
 """Attributes that say float32 where they are not given."""
+BY_FUNCTION = ("MeanVarianceNormalization",)
+"""Operators that ONNX's evaluator computes by a function with constants in float32."""
+OWN_DOMAIN = "in_double"
 
 
 def outputs_in_double(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> dict[str, Array] | None:
@@ -54,6 +57,7 @@ def widened(model: onnx.ModelProto) -> onnx.ModelProto:
     """The same model with double in the place of float32."""
     made = onnx.ModelProto()
     made.CopyFrom(model)
+    _write_functions(made)
     for graph in [made.graph, *_subgraphs(made.graph.node)]:
         _widen(graph)
     for function in made.functions:
@@ -62,6 +66,20 @@ def widened(model: onnx.ModelProto) -> onnx.ModelProto:
         for graph in _subgraphs(function.node):
             _widen(graph)
     return made
+
+
+def _write_functions(model: onnx.ModelProto) -> None:
+    """Functions of ONNX as functions of the model, whose constants can be widened."""
+    (opset,) = (one.version for one in model.opset_import if one.domain in ("", "ai.onnx"))
+    nodes = [node for node in model.graph.node if node.op_type in BY_FUNCTION and not node.domain]
+    for kind in sorted({node.op_type for node in nodes}):
+        function = onnx.FunctionProto()
+        function.CopyFrom(onnx.defs.get_schema(kind, opset).function_body)
+        function.domain = OWN_DOMAIN
+        model.functions.append(function)
+        model.opset_import.append(helper.make_opsetid(OWN_DOMAIN, 1))
+    for node in nodes:
+        node.domain = OWN_DOMAIN
 
 
 def _subgraphs(nodes: Sequence[onnx.NodeProto]) -> Iterator[onnx.GraphProto]:

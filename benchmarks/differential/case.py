@@ -24,6 +24,8 @@ class Case:
     """How far outputs may be from those: 0 for exactly; outputs that are not named, as far as floats are rounded."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """With which it is imported."""
+    recipe: Mapping[str, Any] = field(default_factory=dict)
+    """How it is trained; empty where it does not learn. Feeds are then those of all steps, one behind another."""
 
     @property
     def suffix(self) -> str:

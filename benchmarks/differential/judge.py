@@ -13,13 +13,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from benchmarks.differential import exported
+from benchmarks.differential import exported, learning
 from benchmarks.differential.case import Case
 from benchmarks.differential.guarded_call import call
 from benchmarks.differential.limited import Ended, limited
 from benchmarks.differential.machines import EXPORTED
 from benchmarks.differential.merging import merged, prefix
 from benchmarks.in_double import outputs_in_double
+from tests.support.double import evaluated
 
 from tilewright import pipeline
 from tilewright.errors import CompileError
@@ -44,6 +45,8 @@ SMALLEST = 0.01
 SIMULATED_CYCLES = 2_000_000_000
 SECONDS, SECONDS_EACH = 20, 2
 """Of a program, and for each of its networks."""
+SECONDS_OF_LESSON = 60
+"""More where a network learns: three programs, and every step of theirs."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,9 @@ class Place:
 
 
 def verdicts(cases: Sequence[Case], place: Place) -> list[Verdict]:
-    """Of each case; all those that can be imported are one program."""
+    """Of each case; all those that can be imported are one program, but for those that learn."""
+    if any(case.recipe for case in cases):
+        return [_learned(case, place) if case.recipe else verdicts([case], place)[0] for case in cases]
     graphs = [_imported(case) for case in cases]
     sound = [(case, graph) for case, graph in zip(cases, graphs, strict=True) if isinstance(graph, Graph)]
     found = iter(_together(sound, place))
@@ -97,6 +102,23 @@ def _within_limits(cases: Sequence[tuple[Case, Graph]], place: Place) -> Verdict
         return found
     except Ended as ended:
         return Verdict(WRONG, str(ended))
+
+
+def _learned(case: Case, place: Place) -> Verdict:
+    try:
+        return limited(lambda: _lesson(case, place), SECONDS + SECONDS_OF_LESSON)  # type: ignore[no-any-return]
+    except Ended as ended:
+        return Verdict(WRONG, str(ended))
+
+
+def _lesson(case: Case, place: Place) -> Verdict:
+    try:
+        problem = next(learning.problems(case, place.target, place.settings), "")
+    except CompileError as error:
+        return _refusal(error)
+    except Exception as error:
+        return Verdict(WRONG, _fault(error))
+    return Verdict(WRONG, problem) if problem else Verdict(RIGHT)
 
 
 def _verdict(cases: Sequence[tuple[Case, Graph]], place: Place) -> Verdict:
@@ -225,21 +247,12 @@ def _distance(found: Array, wanted: Array) -> float:
 
 
 def in_double(graph: Graph, feeds: Mapping[str, Array]) -> dict[str, Array]:
-    """The outputs with all floats in double, but for those behind an operator that does not take them."""
-    values = {name: _doubled(value) for name, value in {**graph.constants, **feeds}.items()}
+    """The outputs with all floats in double; none where an operator does not take them."""
     try:
-        for node in graph.nodes:
-            with np.errstate(all="ignore"):
-                made = node.op.numpy(*(values[name] if name else None for name in node.inputs))
-            results = made if isinstance(made, tuple) else (made,)
-            values |= {name: value for name, value in zip(node.outputs, results, strict=False) if name}
+        values = evaluated(graph, feeds)
     except Exception:
         return {}
     return {name: value for name, value in graph.outputs_by_name(values).items() if value.dtype == np.float64}
-
-
-def _doubled(value: Array) -> Array:
-    return value.astype(np.float64) if value.dtype == np.float32 else value
 
 
 # ---- reads and writes -----------------------------------------------------------------------------------------------

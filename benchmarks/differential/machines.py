@@ -29,6 +29,8 @@ EXPORTED = "onnx"
 
 OF_BYTES = ("integers", "patches", "quantised", "quantised_wide", "tflite", "tflite_networks")
 """Families in which an NPU beside a core finds work; it refuses networks without any."""
+LEARNING = "training"
+"""The family of networks that learn."""
 RISCV_CORES = ("esp-rv32imc", "esp-rv32imafc", "hazard3", "nuclei-n205", "qingke-v4f")
 CORES = {board.name: board.cpu + (PLUS + board.npu if board.npu else "") for board in targets.boards()}
 """Of boards, with an NPU beside it if they have one."""
@@ -69,7 +71,9 @@ class Machine:
     def suited(self, families: Sequence[str]) -> Sequence[str]:
         """Those of which it takes some networks, or else all."""
         has_npu = PLUS in CORES.get(self.target, self.target)
-        return [one for one in families if one in OF_BYTES or not has_npu] or families
+        learns = self.target not in ("gpu", EXPORTED) and self.name != "rv64"
+        fitting = [one for one in families if (one in OF_BYTES or not has_npu) and (one != LEARNING or learns)]
+        return fitting or families
 
     def settings(self, batch: int) -> Settings:
         """Each batch has others."""

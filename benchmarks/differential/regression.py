@@ -29,7 +29,7 @@ def write(case: Case, family: str, seed: int, place: Place, folder: Path = FOLDE
         asked["instructions"] = [str(Path(folder).relative_to(ROOT)) for folder in place.settings.instructions]
     facts = {
         "target": place.target, "settings": asked, "watched": place.is_watched, "allowed": dict(case.allowed),
-        "options": dict(case.options),
+        "options": dict(case.options), "recipe": dict(case.recipe),
     }  # fmt: skip
     arrays: dict[str, Any] = {FEED + name: value for name, value in case.feeds.items()}
     arrays |= {EXPECTED + name: value for name, value in case.expected.items()}
@@ -44,7 +44,7 @@ def read(path: Path) -> tuple[Case, Place]:
     asked = {key: tuple(value) if isinstance(value, list) else value for key, value in facts["settings"].items()}
     if "instructions" in asked:
         asked["instructions"] = tuple(str(ROOT / folder) for folder in asked["instructions"])
-    case = Case(path.read_bytes(), feeds, expected, facts["allowed"], facts["options"])
+    case = Case(path.read_bytes(), feeds, expected, facts["allowed"], facts["options"], facts.get("recipe", {}))
     return case, Place(facts["target"], Settings(**asked), facts["watched"])
 
 

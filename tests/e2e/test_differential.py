@@ -88,6 +88,30 @@ def test_where_another_runtime_is_off_the_model_in_double_decides() -> None:
     assert not judge.Arbiter(Case(proto.SerializeToString(), single, off)).confirms("y", off["y"], 1e-3)
 
 
+PAIRS = """<ir_version: 8, opset_import: ["": 20]>
+g (float[1, 2, 1, 1] x) => (float[1, 2, 1, 1] y) {
+  y = MeanVarianceNormalization <axes = [1]> (x)
+}"""
+
+
+def test_a_function_of_onnx_is_computed_in_double() -> None:
+    x = np.array([1000.3639, 1000.3614], np.float32).reshape(1, 2, 1, 1)
+    found = outputs_in_double(parser.parse_model(PAIRS), {"x": x})
+    assert found is not None
+    np.testing.assert_allclose(found["y"].reshape(-1), [1, -1], atol=1e-6)  # in float32 0.98
+
+
+QUOTIENT = """<ir_version: 8, opset_import: ["": 20]>
+g (float[3] x, float[3] z) => (float[3] y) { a = Div(x, z)  y = Sqrt(a) }"""
+
+
+def test_graphs_in_double_divide_floats() -> None:
+    feeds = {"x": TWO, "z": np.array([3, 7, 11], np.float32)}
+    graph = judge.pipeline.import_model(parser.parse_model(QUOTIENT))
+    wanted = np.sqrt(np.array([1, 2, 3]) / [3, 7, 11])
+    np.testing.assert_allclose(judge.in_double(graph, feeds)["y"], wanted, rtol=1e-15)
+
+
 STEPS = """<ir_version: 10, opset_import: ["": 21]>
 g (int8[200] x) => (float[200] y)
 <float scale = {0.53757435}, int8 zero = {0}> {
@@ -108,6 +132,27 @@ def test_a_byte_one_step_off_meets_all_weights_of_the_next_layer() -> None:
     case, _ = draw("quantised_wide", 8300605, mempool.room)
     (found,) = verdicts([case], Place("generic"))
     assert found.status == RIGHT, found.reason
+
+
+LINEAR = """<ir_version: 10, opset_import: ["": 22]>
+g (float[2, 2] x) => (float[2, 1] y)
+<float[2, 1] w = {0.5, -1}> {
+  y = MatMul(x, w)
+}"""
+
+
+def lesson(last: float) -> Case:
+    """Two steps down the slope of a mean of squares, and the last weight behind them."""
+    x, label = np.array([[[1, 0], [0, 1]], [[1, 1], [0, 2]]], np.float32), np.zeros((2, 2, 1), np.float32)
+    how = {"loss": "mse", "optimizer": ["SGD", {"rate": 0.1}], "accumulate": 1, "statistics": "frozen", "learning": []}
+    expected = {"losses": np.array([0.625, 1.72125]), "weight/w": np.array([[0.495], [last]])}
+    return Case(parser.parse_model(LINEAR).SerializeToString(), {"x": x, "label": label}, expected, recipe=how)
+
+
+@pytest.mark.parametrize(("last", "status"), [(-0.495, RIGHT), (-0.4951, WRONG)])
+def test_what_is_learned_is_held_to_another_framework(last: float, status: str) -> None:
+    (found,) = verdicts([lesson(last)], Place("generic"))
+    assert found.status == status, found.reason
 
 
 def test_a_fault_of_the_compiler_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
