@@ -10,6 +10,7 @@ import typer
 
 from tilewright.cli.process import AGREES, print_json, progress_display, show, uninterrupted
 from tilewright.errors import CompileError
+from tilewright.export.whole_file import written_whole
 
 TargetName = Annotated[
     str, typer.Argument(help="A target that can be simulated, for example siracusa or cortex-m4; or cpu.")
@@ -128,7 +129,5 @@ def _calibrate_accelerator(words: str, target: str, output: Path | None, as_json
 
 
 def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text)
-    except OSError as error:
-        raise CompileError(str(path), f"cannot be written: {error.strerror or error}", "choose another -o") from None
+    with written_whole(path) as file:
+        file.write(text.encode())

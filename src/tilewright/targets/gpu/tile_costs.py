@@ -8,7 +8,6 @@ it, and keeps what fits best (`tile_fit.py`), which is used on this machine from
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -16,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.errors import CompileError
+from tilewright.toolchain.compiler import cache_folder
 
-FOLDER = "TILEWRIGHT_CACHE"
-"""The variable that says where what was measured on a machine is kept."""
 FILE = "gpu_tiles.json"
 
 
@@ -109,8 +107,7 @@ def scaled(known: Costs, chip: str, multiprocessors: int, faster: float) -> Cost
 
 
 def kept_file() -> Path:
-    folder = os.environ.get(FOLDER)
-    return Path(folder).expanduser() / FILE if folder else Path.home() / ".cache" / "tilewright" / FILE
+    return cache_folder() / FILE
 
 
 @cache
