@@ -1,6 +1,7 @@
 """Builds a quantised keyword-spotting network (DS-CNN, int8 QDQ, random weights): python keyword_spotting.py kws.onnx
 
-The shape is that of the MLPerf Tiny benchmark: 49 frames of 10 coefficients in, scores of 12 words out, 2.7 M MAC.
+The shape is that of the MLPerf Tiny benchmark: 49 frames of 10 coefficients in, scores of 12 words out, 2.7 M MAC. A
+second argument is the number of bits of a weight, 2 to 8; all are stored as int8.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ INPUT_SCALE, ACTIVATION_SCALE, SCORE_SCALE, CHANNELS, WORDS = 0.03, 0.025, 0.05,
 class Network:
     """Adds quantised layers one after another; `tensor` is the last one, as floats."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, weight_bits: int) -> None:
+        self.most = 2 ** (weight_bits - 1) - 1
         self.random = np.random.default_rng(7)
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[TensorProto] = []
@@ -45,10 +47,11 @@ class Network:
         self.quantise(name, ACTIVATION_SCALE, -128)
 
     def weights(self, name: str, shape: tuple[int, ...]) -> str:
-        """int8 weights with a scale for each filter, as floats."""
+        """Integer weights with a scale for each filter, as floats."""
         values = self.random.normal(0, np.sqrt(2 / np.prod(shape[1:])), shape)
-        scales = np.abs(values).reshape(shape[0], -1).max(1) / 127
-        stored = np.round(values / scales.reshape(-1, *(1,) * (len(shape) - 1))).astype(np.int8)
+        scales = np.abs(values).reshape(shape[0], -1).max(1) / max(self.most, 1.5)
+        rounded = np.round(values / scales.reshape(-1, *(1,) * (len(shape) - 1)))
+        stored = np.clip(rounded, -self.most - 1, self.most).astype(np.int8)
         zeros = np.zeros(shape[0], np.int8)
         parameters = [
             self.constant(f"{name}.weight", stored),
@@ -66,8 +69,8 @@ class Network:
         return name
 
 
-def build() -> onnx.ModelProto:
-    network = Network("audio")
+def build(weight_bits: int = 8) -> onnx.ModelProto:
+    network = Network("audio", weight_bits)
     network.conv("stem", CHANNELS, 1, (10, 4), stride=2)
     for block in range(1, 5):
         network.conv(f"block{block}.depthwise", CHANNELS, 1, (3, 3), group=CHANNELS)
@@ -92,5 +95,5 @@ def build() -> onnx.ModelProto:
 if __name__ == "__main__":
     path = Path(sys.argv[1] if len(sys.argv) > 1 else "kws.onnx")
     path.parent.mkdir(parents=True, exist_ok=True)
-    onnx.save(build(), path)
+    onnx.save(build(int(sys.argv[2]) if len(sys.argv) > 2 else 8), path)
     print(f"wrote {path}")

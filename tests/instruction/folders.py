@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.targets.rv32.machine import LARGE
+from tilewright.bringup.skeleton import new_instruction
 from tilewright.target.settings import Settings, with_options
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -25,3 +26,10 @@ def written(folder: Path, **fields: str) -> str:
 
 def with_own(*places: str) -> Settings:
     return with_options(LARGE, {"instructions": list(places)})
+
+
+def of_pattern(folder: Path, pattern: str, funct3: int = 7) -> str:
+    """A folder with the declaration that `instruction new --implements` writes, beside those of the examples."""
+    path = new_instruction(pattern, folder / pattern, pattern)
+    path.write_text(path.read_text().replace("funct3 = 0", f"funct3 = {funct3}"))
+    return str(folder / pattern)

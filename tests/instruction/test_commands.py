@@ -11,6 +11,7 @@ from tests.accelerator.test_networks import chain_file
 from tests.instruction.folders import DOT4, REQUANT, written
 from tests.support.command import Command
 from tests.support.models import small
+from tilewright.instruction.patterns import PATTERNS
 
 
 @pytest.fixture
@@ -31,6 +32,19 @@ def test_new_is_checked_and_printed(command: Command, tmp_path: Path) -> None:
     text = command("instruction", "header", place, "--json").json["files"]["instructions.h"]
     assert '".insn r 0xb, 0, 0, %0, %1, %2"' in text
     assert command("instruction", "new", "mine", "-o", place).code == 2
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_every_pattern_may_be_begun_with(command: Command, tmp_path: Path, pattern: str) -> None:
+    place = tmp_path / "mine"
+    assert command("instruction", "new", "mine", "-o", place, "--implements", pattern).code == 0
+    assert f"equal to the pattern {pattern}" in command("instruction", "check", place).out
+
+
+def test_no_such_pattern(command: Command, tmp_path: Path) -> None:
+    said = command("instruction", "new", "mine", "-o", tmp_path / "mine", "--implements", "dot4")
+    assert said.code == 2
+    assert "is no pattern of the kernels" in said.err
 
 
 def test_a_pattern_that_is_not_there_is_said(command: Command, network: Path) -> None:

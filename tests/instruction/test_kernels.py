@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
-from numpy.random import default_rng
+from numpy.random import Generator, default_rng
 
-from tests.instruction.folders import DOT4, REQUANT, with_own
+from tests.instruction.folders import DOT4, POPCOUNT, REQUANT, of_pattern, with_own
+from tests.support.checks import Case
 from tests.targets.rv32.machine import kernels, run_on_board
-from tests.targets.rv32.test_kernels import conv, product
+from tests.targets.rv32.test_kernels import KINDS as ROUNDINGS
+from tests.targets.rv32.test_kernels import conv, product, some_bytes
 from tilewright.instruction.attach import with_instructions
 from tilewright.ir.types import TensorType
+from tilewright.ops._windows import reach
 from tilewright.ops.conv import Conv
+from tilewright.ops.matmul import MatMul
+from tilewright.ops.maxpool import MaxPool
+from tilewright.ops.relu import Relu
 from tilewright.target.peak import Peak
 from tilewright.targets.rv32.target import TARGET as RV32
 
@@ -29,18 +37,77 @@ def test_convolutions() -> None:
     assert set(kernels(compiled)) == {"conv_dots"}
 
 
+def depthwise(random: Generator, kind: str) -> Case:
+    """Without dilation: windows of 3 x 3 have a kernel of their own then."""
+    op, arrays = conv(random, kind, depthwise=True)
+    assert isinstance(op, Conv)
+    return replace(op, dilations=(1, 1)), arrays
+
+
 def test_depthwise_convolutions() -> None:
-    """Windows of 3 x 3 without dilation are its own."""
-    random, cases = default_rng(7), []
-    for kind in KINDS * 12:
-        op, arrays = conv(random, kind, depthwise=True)
-        assert isinstance(op, Conv)
-        assert arrays[1] is not None
-        cases.append((replace(op, dilations=(1, 1)), [arrays[0], arrays[1], *arrays[2:]]))
-    compiled, _ = run_on_board(cases, with_own(DOT4))
+    random = default_rng(7)
+    compiled, _ = run_on_board([depthwise(random, kind) for kind in KINDS * 12], with_own(DOT4))
     found = Counter(kernels(compiled))
     assert found["depthwise_dots"] > 4
     assert found.keys() == {"depthwise_dots", "depthwise_rows"}
+
+
+@pytest.mark.parametrize("beside", [(), (DOT4,)])
+def test_products_of_unsigned_bytes(tmp_path: Path, beside: tuple[str, ...]) -> None:
+    """The instruction alone multiplies signed bytes too; beside the other one each has its own."""
+    random, makers = default_rng(11), (conv, product, depthwise)
+    cases = [make(random, kind) for make in makers for kind in KINDS * 5]
+    compiled, _ = run_on_board(cases, with_own(of_pattern(tmp_path, "dot4_u8s8"), *beside))
+    found = Counter(kernels(compiled))
+    assert found.keys() == {"conv_dots", "matmul_dots", "depthwise_dots", "depthwise_rows"}
+
+
+def of_two_bits(case: Case) -> Case:
+    op, (x, weights, *rest) = case
+    assert weights is not None
+    few = default_rng(weights.size).integers(-2, 2, weights.shape).astype(np.int8)
+    if isinstance(op, Conv):
+        return replace(op, w_zero=0), [x, few, *rest]
+    assert isinstance(op, MatMul)
+    return replace(op, b_zero=0), [x, few, *rest]
+
+
+@pytest.mark.parametrize("beside", [(), (DOT4,)])
+def test_weights_of_two_bits(beside: tuple[str, ...]) -> None:
+    random, makers = default_rng(13), (conv, product)
+    cases = [of_two_bits(make(random, kind)) for make in makers for kind in KINDS * 5]
+    compiled, _ = run_on_board(cases, with_own(POPCOUNT, *beside))
+    assert set(kernels(compiled)) == {"conv_bits", "matmul_bits"}
+
+
+def test_shifts_within_limits(tmp_path: Path) -> None:
+    """In every rounding, alone and with the instruction that requantises."""
+    clip = of_pattern(tmp_path, "shift_clip_s8", 6)
+    random = default_rng(17)
+    cases = [conv(random, kind, depthwise=bool(number % 2)) for number, kind in enumerate(ROUNDINGS * 2)]
+    for places in ((clip,), (clip, REQUANT, DOT4)):
+        run_on_board(cases[: 18 // len(places)], with_own(*places))
+
+
+def pool(random: Generator, dtype: str, has_pairs: bool) -> Case:
+    """With any padding and dilation, or by two elements side by side."""
+    kernel, strides, dilations = (tuple(map(int, random.integers(1, most, 2))) for most in (4, 3, 3))
+    padding = tuple(int(random.integers(size)) for size in (*kernel, *kernel))
+    if has_pairs:
+        kernel, strides, dilations, padding = (2, 2), (2, 2), (1, 1), (0, 0, 0, 0)
+    size = [reach(k, d) + int(random.integers(9)) for k, d in zip(kernel, dilations, strict=True)]
+    op = MaxPool(kernel=kernel, strides=strides, dilations=dilations, padding=padding)
+    return op, [some_bytes(random, dtype, 2, 3, *size)]
+
+
+@pytest.mark.parametrize("pattern", ["max4_s8", "max4_u8"])
+def test_larger_bytes(tmp_path: Path, pattern: str) -> None:
+    """Either instruction takes bytes of both signs."""
+    random = default_rng(19)
+    cases = [pool(random, dtype, number % 3 == 0) for number in range(9) for dtype in ("int8", "uint8")]
+    cases += [(Relu(), [some_bytes(random, "int8", 3, count)]) for count in (7, 8)]
+    compiled, _ = run_on_board(cases, with_own(of_pattern(tmp_path, pattern)))
+    assert set(kernels(compiled)) == {"maxpool_max4", "relu_max4"}
 
 
 def test_products() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.instruction.folders import DOT4, POPCOUNT, written
+from tests.instruction.folders import DOT4, REQUANT, written
 from tilewright.accelerator.area import find_yosys
 from tilewright.errors import CompileError
 from tilewright.instruction import rtl
@@ -115,6 +115,6 @@ def test_four_multipliers_of_bytes_are_some_thousand_gates() -> None:
 
 @pytest.mark.fast
 def test_without_verilog_or_yosys_there_is_no_area(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert area_of_instruction(POPCOUNT) is None
+    assert area_of_instruction(REQUANT) is None
     monkeypatch.setattr("tilewright.instruction.area.find_yosys", lambda: None)
     assert area_of_instruction(DOT4) is None

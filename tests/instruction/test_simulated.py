@@ -88,7 +88,7 @@ def test_bits_of_weights() -> None:
     total = 0
     for low in (6, 4, 2, 0):
         both = planes[low] | planes[low + 1] << 16
-        total = result(ran("microcontroller", one, [word(one)], a0=total, a1=both, a2=packed, a5=77))
+        total = result(ran("microcontroller", one, [word(one)], a0=4 * total, a1=both, a2=packed, a5=77))
     assert total == int(weights @ values) & 0xFFFFFFFF
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from tilewright.accelerator.check_declaration import IDENTIFIER, LETTERS
@@ -9,6 +10,7 @@ from tilewright.accelerator.folder import C_MODEL, DECLARATION, PYTHON_MODEL, VE
 from tilewright.codegen.folder import write
 from tilewright.errors import CompileError
 from tilewright.instruction.declaration import DECLARATION as INSTRUCTION
+from tilewright.instruction.patterns import PATTERNS
 
 TEMPLATES = Path(__file__).parent / "skeleton"
 OF_VERILOG = (
@@ -16,6 +18,8 @@ OF_VERILOG = (
     ('    parameters={"macs_per_cycle": 4},\n', ""),
 )
 """What the Verilog has otherwise: its time is what it is."""
+FIRST = "dot4_s8"
+"""The pattern of an instruction where nobody asks for another."""
 
 
 def new_folder(name: str, folder: Path, in_c: bool = False, in_verilog: bool = False) -> list[Path]:
@@ -35,12 +39,21 @@ def new_folder(name: str, folder: Path, in_c: bool = False, in_verilog: bool = F
     return [folder / file for file in files]
 
 
-def new_instruction(name: str, folder: Path) -> Path:
-    """The declaration that was written."""
+def new_instruction(name: str, folder: Path, pattern: str = FIRST) -> Path:
+    """The declaration that was written, of a pattern of kernels."""
     if not IDENTIFIER.fullmatch(name):
         raise CompileError(f"instruction '{name}'", "is not a C name", LETTERS)
+    if pattern not in PATTERNS:
+        raise CompileError(
+            f"--implements {pattern}", "is no pattern of the kernels", f"they have {', '.join(PATTERNS)}"
+        )
     _check_empty(folder)
-    write({INSTRUCTION: (TEMPLATES / INSTRUCTION).read_text().replace("NAME", name)}, folder)
+    found, text = PATTERNS[pattern], (TEMPLATES / INSTRUCTION).read_text()
+    operands = f"[{', '.join(map(json.dumps, found.operands))}]"
+    given = {"NAME": name, "SUMMARY": found.summary, "OPERANDS": operands, "SEMANTICS": found.semantics}
+    for word, own in (given | {"PATTERN": pattern}).items():
+        text = text.replace(word, own)
+    write({INSTRUCTION: text}, folder)
     return folder / INSTRUCTION
 
 

@@ -28,13 +28,16 @@ HEADINGS = ("#", "layer", "instructions", "after", "cycles", "after", "faster", 
 def new(
     name: Annotated[str, typer.Argument(help="Lower-case letters, digits and underscores.")],
     output: Annotated[Path | None, typer.Option("-o", "--output", help="The folder; NAME by default.")] = None,
+    implements: Annotated[
+        str, typer.Option("--implements", metavar="PATTERN", help="The pattern of kernels that it is for.")
+    ] = "dot4_s8",
     as_json: Json = False,
 ) -> int:
     """Write the folder of a small instruction that works, to start from."""
     from tilewright.bringup.skeleton import new_instruction
 
     folder = output or Path(name)
-    path = new_instruction(name, folder)
+    path = new_instruction(name, folder, implements)
     if as_json:
         print_json("instruction-new", {"status": "ok", "folder": str(folder), "files": [str(path)]})
     else:
@@ -183,7 +186,8 @@ def _print(found: Trial) -> None:
         show(f"energy: not counted, {found.target} has no model of it")
     if found.area is not None:
         area = found.area
-        show(f"area: {area.gate_equivalents:,.0f} gate equivalents, {area.ice40.luts:,} LUTs of iCE40 ({area.tool})")
+        fpga = f"{area.ice40.luts:,} LUTs and {area.ice40.dsps} DSPs of iCE40"
+        show(f"area: {area.gate_equivalents:,.0f} gate equivalents, {fpga} ({area.tool})")
     elif found.instruction.rtl is not None:
         show("area: not counted, yosys is not installed")
     show(_said(found))

@@ -58,6 +58,5 @@ def _macro(one: Instruction) -> str:
     pattern = one.pattern
     if pattern is None:
         return ""
-    names = ", ".join("rd" if name == "rd+" else name for name in pattern.operands if name != "rd")
-    casts = names.replace("rd", "(uint32_t)(rd)").replace("rs1", "(uint32_t)(rs1)").replace("rs2", "(uint32_t)(rs2)")
-    return f"\n#define {pattern.macro}({names}) tw_own_{one.name}({casts})\n"
+    casts = ", ".join(f"(uint32_t)({name})" for name in pattern.given)
+    return f"\n#define {pattern.macro}({', '.join(pattern.given)}) tw_own_{one.name}({casts})\n"

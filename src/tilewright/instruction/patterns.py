@@ -20,6 +20,11 @@ class Pattern:
     domain: str = "1"
     """A C expression of rd, rs1 and rs2: the operands that kernels come with."""
 
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The operands that it reads, as arguments in C."""
+        return tuple(name.rstrip("+") for name in self.operands if name != "rd")
+
 
 PATTERNS: Mapping[str, Pattern] = {
     pattern.name: pattern
@@ -29,6 +34,37 @@ PATTERNS: Mapping[str, Pattern] = {
             "rd + the sum of the products of four signed bytes",
             "rd.u32 + (uint32_t)(rs1.s8[0] * rs2.s8[0] + rs1.s8[1] * rs2.s8[1] + rs1.s8[2] * rs2.s8[2] + "
             "rs1.s8[3] * rs2.s8[3])",
+        ),
+        Pattern(
+            "dot4_u8s8", "TW_DOT4_U8S8", "tw_dot4_u8s8", ("rd+", "rs1", "rs2"),
+            "rd + the sum of the products of four unsigned bytes and four signed ones",
+            "rd.u32 + (uint32_t)(rs1.u8[0] * rs2.s8[0] + rs1.u8[1] * rs2.s8[1] + rs1.u8[2] * rs2.s8[2] + "
+            "rs1.u8[3] * rs2.s8[3])",
+        ),
+        Pattern(
+            "bits2_s2", "TW_BITS2_S2", "tw_bits2_s2", ("rd+", "rs1", "rs2"),
+            "rd + the sum of the products of two bits each of sixteen numbers and sixteen weights of two bits",
+            "rd.u32 + popcount(rs1.u16[0] & rs2.u16[0]) - 2 * popcount(rs1.u16[0] & rs2.u16[1]) + "
+            "2 * popcount(rs1.u16[1] & rs2.u16[0]) - 4 * popcount(rs1.u16[1] & rs2.u16[1])",
+        ),
+        Pattern(
+            "max4_s8", "TW_MAX4_S8", "tw_max4_s8", ("rd", "rs1", "rs2"),
+            "the larger ones of four pairs of signed bytes",
+            "bytes(max(rs1.s8[0], rs2.s8[0]), max(rs1.s8[1], rs2.s8[1]), max(rs1.s8[2], rs2.s8[2]), "
+            "max(rs1.s8[3], rs2.s8[3]))",
+        ),
+        Pattern(
+            "max4_u8", "TW_MAX4_U8", "tw_max4_u8", ("rd", "rs1", "rs2"),
+            "the larger ones of four pairs of unsigned bytes",
+            "bytes(max(rs1.u8[0], rs2.u8[0]), max(rs1.u8[1], rs2.u8[1]), max(rs1.u8[2], rs2.u8[2]), "
+            "max(rs1.u8[3], rs2.u8[3]))",
+        ),
+        Pattern(
+            "shift_clip_s8", "TW_SHIFT_CLIP_S8", "tw_shift_clip_s8", ("rd", "rs1", "rs2"),
+            "rs1 shifted to the right and clipped: rs2 has the shift in its lowest byte, least and greatest result in "
+            "its upper two",
+            "clip(rs1.s32 >> (rs2.u8[0] & 31), rs2.s8[2], rs2.s8[3])",
+            "tw_shift_clip_s8_takes(rs2)",
         ),
         Pattern(
             "requant_s8", "TW_REQUANT_S8", "tw_requant_s8", ("rd+", "rs1", "rs2"),

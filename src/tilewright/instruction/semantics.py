@@ -85,7 +85,7 @@ def operands_of(one: Instruction, found: Found) -> Mapping[str, int]:
 def _checker(one: Instruction) -> ctypes.CDLL:
     pattern = one.pattern
     texts = checking(one) if pattern is None else checking(
-        one, '#include "patterns.h"\n', f"{pattern.reference}(rd, rs1, rs2)", pattern.domain
+        one, '#include "patterns.h"\n', f"{pattern.reference}({', '.join(pattern.given)})", pattern.domain
     )  # fmt: skip
     compiler = find_compiler()
     try:

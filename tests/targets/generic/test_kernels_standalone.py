@@ -12,6 +12,7 @@ import pytest
 from tests.support import quickly
 from tests.support.processors import processor_of
 from tilewright import targets
+from tilewright.instruction.patterns import PATTERNS
 from tilewright.target.processors import PROCESSORS, processor_flags, vectors_of
 from tilewright.target.target import Target
 from tilewright.toolchain.compiler import (
@@ -41,8 +42,9 @@ HEADERS_OF_A_LIBRARY = Path(targets.__file__).parent / "bare" / "runtime" / "lib
 
 
 def named(target: Target) -> set[Path]:
-    """Sources of its kernels, wherever they lie."""
-    return {target.kernel_file(kernel.source) for engine in target.engines for kernel in engine.kernels}
+    """Sources of its kernels, wherever they lie, also of those for instructions that a user adds."""
+    all_of = [engine.extended(engine, frozenset(PATTERNS)) if engine.extended else engine for engine in target.engines]
+    return {target.kernel_file(kernel.source) for engine in all_of for kernel in engine.kernels}
 
 
 def own_sources(target: Target) -> list[Path]:

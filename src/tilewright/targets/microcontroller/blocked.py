@@ -27,7 +27,9 @@ ORDER = "(g f/4) k f:4"
 """TW_BLOCK in C is 4: filters that are computed together."""
 DOTS_ORDER = "(g f/4) (k/4 f:4 k:4)"
 """The same, four taps of a filter at a time."""
-INT8 = (-128, 127)
+BITS_ORDER = "(g f/4) (k/16 f:4 k:16)"
+"""The same, sixteen weights of two bits of a filter at a time."""
+INT8, INT2 = (-128, 127), (-2, 1)
 LARGEST_TOTAL = 2**30
 """Totals have to be smaller: kernels take twice of them."""
 
@@ -41,6 +43,8 @@ class BlockedConv(RearrangedConv):
     order: ClassVar[str] = ORDER
     stored: ClassVar[str] = "int8"
     """The element type of weights as they are stored."""
+    weights: ClassVar[tuple[int, int]] = INT8
+    """The least and the greatest that it has room for."""
     filters: int = 1
     """Of all groups."""
     kernel: Shape = (1, 1)
@@ -64,13 +68,18 @@ class BlockedConv(RearrangedConv):
     def packed(cls, rows: Array, groups: int) -> Array:
         return pack_rows(cls.order, rows.astype(np.int8), groups).view(cls.stored)
 
+    @classmethod
+    def in_order(cls, packed: Array) -> Array:
+        """Each weight as a byte."""
+        return packed.view(np.int8)
+
     def plain_types(self, types: Mapping[str, TensorType]) -> dict[str, TensorType]:
         shapes = self.plain_shapes({name: kind.shape for name, kind in types.items()})
         return {**types, "W": TensorType("int8", shapes["W"])}
 
     def numpy(self, X: Array, W: Array, B: Array, *rest: Array | None, **named: Array) -> Array:
         length = X.shape[1] // self.conv.groups * prod(self.kernel)
-        rows = unpack_rows(self.order, W.view(np.int8), self.conv.groups, self.filters // self.conv.groups, length)
+        rows = unpack_rows(self.order, self.in_order(W), self.conv.groups, self.filters // self.conv.groups, length)
         weights = rows.reshape(self.filters, -1, *self.kernel)
         bias = B.astype(np.int64) + self.zero_of(X.dtype.name) * rows.astype(np.int64).sum(1)
         return self.conv.numpy(X, weights, bias.astype(np.int32), *rest, **named)
@@ -88,6 +97,49 @@ class DottedConv(BlockedConv):
 
     def check(self, types: Mapping[str, TensorType]) -> None:
         super().check({**types, "W": TensorType("int8", types["W"].shape)})
+
+
+class UnsignedDottedConv(DottedConv):
+    """Signed bytes are multiplied as unsigned ones."""
+
+    def zero_of(self, dtype: str) -> int:
+        return unsigned_zero(self.conv.x_zero, dtype)
+
+
+class BitsConv(UnsignedDottedConv):
+    """Sixteen weights of two bits lie in a word: their lower bits in its lower half."""
+
+    order: ClassVar[str] = BITS_ORDER
+    weights: ClassVar[tuple[int, int]] = INT2
+
+    @classmethod
+    def packed(cls, rows: Array, groups: int) -> Array:
+        return bits_of(pack_rows(cls.order, rows.astype(np.int8), groups))
+
+    @classmethod
+    def in_order(cls, packed: Array) -> Array:
+        return weights_of(packed)
+
+
+def unsigned_zero(x_zero: int, dtype: str) -> int:
+    """What a bias has been freed of for each weight where signed bytes are multiplied as unsigned ones, 128 more."""
+    return x_zero + (128 if dtype == "int8" else 0)
+
+
+def bits_of(weights: Array) -> Array:
+    """Words of the bits of sixteen weights each, along the last axis."""
+    sixteens = weights.reshape(*weights.shape[:-1], -1, 16).astype(np.int64)
+    places = np.arange(16)
+    words = ((sixteens & 1) << places | (sixteens >> 1 & 1) << 16 + places).sum(-1)
+    return words.astype(np.uint32).view(np.int32)
+
+
+def weights_of(words: Array) -> Array:
+    """What `bits_of` has made words of."""
+    codes = words.view(np.uint32)[..., None]
+    places = np.arange(16, dtype=np.uint32)
+    weights = (codes >> places & 1).astype(np.int8) - 2 * (codes >> 16 + places & 1).astype(np.int8)
+    return weights.reshape(*words.shape[:-1], -1)
 
 
 def blocked_conv(graph: Graph, node: Node, form: type[BlockedConv] = BlockedConv) -> Offer | None:
@@ -109,8 +161,8 @@ def blocked_conv(graph: Graph, node: Node, form: type[BlockedConv] = BlockedConv
         or is_depthwise
         or min(op.padding) < 0
         or not rows.size
-        or rows.min() < INT8[0]
-        or rows.max() > INT8[1]
+        or rows.min() < form.weights[0]
+        or rows.max() > form.weights[1]
     ):
         return None
     kernel = weights.shape[2:]

@@ -21,7 +21,18 @@ from tilewright.ops.matmul import MatMul
 from tilewright.target.constant_layer import is_plain
 from tilewright.target.structs.common import requant_params
 from tilewright.target.target import Offer
-from tilewright.targets.microcontroller.blocked import DOTS_ORDER, INT8, LARGEST_TOTAL, ORDER, without_tail
+from tilewright.targets.microcontroller.blocked import (
+    BITS_ORDER,
+    DOTS_ORDER,
+    INT2,
+    INT8,
+    LARGEST_TOTAL,
+    ORDER,
+    bits_of,
+    unsigned_zero,
+    weights_of,
+    without_tail,
+)
 
 
 @dataclass(frozen=True)
@@ -32,11 +43,21 @@ class BlockedMatMul(RowsProduct):
     operands: ClassVar[tuple[str, ...]] = ("A", "W", "C", "mul?", "add?")
     order: ClassVar[str] = ORDER
     stored: ClassVar[str] = "int8"
+    weights: ClassVar[tuple[int, int]] = INT8
     requant: Requant | None = None
 
     def zero_of(self, a_zero: int, dtype: str) -> int:
         """What totals have been freed of for each weight."""
         return a_zero
+
+    @classmethod
+    def packed(cls, rows: Array) -> Array:
+        return pack_rows(cls.order, rows.astype(np.int8)).view(cls.stored)
+
+    @classmethod
+    def in_order(cls, packed: Array) -> Array:
+        """Each weight as a byte."""
+        return packed.view(np.int8)
 
     def columns_of(self, shapes: Shapes) -> int:
         return shapes["C"][0]
@@ -52,7 +73,7 @@ class BlockedMatMul(RowsProduct):
         return (result_dtype(self, dtypes["A"]),)
 
     def numpy(self, A: Array, W: Array, C: Array, mul: Array | None = None, add: Array | None = None) -> Array:
-        rows = unpack_rows(self.order, W.view(np.int8), 1, len(C), A.shape[-1]).astype("int32")
+        rows = unpack_rows(self.order, self.in_order(W), 1, len(C), A.shape[-1]).astype("int32")
         values = A.astype("int32") + self.zero_of(0, A.dtype.name)
         total = exact_matmul(values, rows.T) + C
         return requantised(self, total, mul, add)
@@ -76,6 +97,28 @@ class DottedMatMul(BlockedMatMul):
         return folded_zero(a_zero, dtype)
 
 
+class UnsignedDottedMatMul(DottedMatMul):
+    """Signed bytes are multiplied as unsigned ones."""
+
+    def zero_of(self, a_zero: int, dtype: str) -> int:
+        return unsigned_zero(a_zero, dtype)
+
+
+class BitsMatMul(UnsignedDottedMatMul):
+    """Sixteen weights of two bits lie in a word: their lower bits in its lower half."""
+
+    order: ClassVar[str] = BITS_ORDER
+    weights: ClassVar[tuple[int, int]] = INT2
+
+    @classmethod
+    def packed(cls, rows: Array) -> Array:
+        return bits_of(pack_rows(cls.order, rows.astype(np.int8)))
+
+    @classmethod
+    def in_order(cls, packed: Array) -> Array:
+        return weights_of(packed)
+
+
 def blocked_product(graph: Graph, node: Node, form: type[BlockedMatMul] = BlockedMatMul) -> Offer | None:
     """A product of rows of bytes and a constant matrix, with constants that differ from column to column at most."""
     op, operands = node.op, node.operands()
@@ -84,7 +127,8 @@ def blocked_product(graph: Graph, node: Node, form: type[BlockedMatMul] = Blocke
         return None
     rows = (matrix if op.trans_b else matrix.T).astype(np.int64) - op.b_zero
     a = graph.types[operands["A"]]
-    if a.dtype not in NARROW or len(a.shape) < 2 or not rows.size or rows.min() < INT8[0] or rows.max() > INT8[1]:
+    least, most = form.weights
+    if a.dtype not in NARROW or len(a.shape) < 2 or not rows.size or rows.min() < least or rows.max() > most:
         return None
     added = {
         name: one_or_per_filter(graph, operands[name], len(rows)) for name in ("C", "mul", "add") if name in operands
@@ -98,8 +142,7 @@ def blocked_product(graph: Graph, node: Node, form: type[BlockedMatMul] = Blocke
     if (np.abs(start) + np.abs(rows).sum(1) * 255).max() >= LARGEST_TOTAL:
         return None
     stored = f"{node.key}_{form.__name__}"
-    packed = pack_rows(form.order, rows.astype(np.int8)).view(form.stored)
-    made = {stored: packed, f"{node.key}_starts": start.astype(np.int32)}
+    made = {stored: form.packed(rows), f"{node.key}_starts": start.astype(np.int32)}
     names = {"W": stored, "C": f"{node.key}_starts"}
     for name in ("mul", "add"):
         if (values := added.get(name)) is not None:

@@ -1,7 +1,8 @@
-"""Kernels of sums of products by an instruction that a user adds: dot products of four bytes (`kernels/patterns.h`)."""
+"""Kernels for instructions that a user adds: products of bytes, and the larger ones of bytes (`kernels/patterns.h`)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import cast
 
@@ -10,18 +11,44 @@ from tilewright.ir.op import Op
 from tilewright.ops._linear import NARROW
 from tilewright.ops._windows import pair
 from tilewright.ops.conv import Conv
+from tilewright.ops.maxpool import MaxPool
+from tilewright.ops.relu import Relu
+from tilewright.target.in_c import InC
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.peak import CoreMacs, Peak
 from tilewright.target.target import Engine, Offer
-from tilewright.targets.generic.linear import INTEGER_CONV, NARROW_CONV, TOTALS, in_place_of_planes, not_depthwise
+from tilewright.targets.generic.linear import (
+    INTEGER_CONV,
+    NARROW_CONV,
+    TOTALS,
+    channels_second,
+    in_place_of_planes,
+    not_depthwise,
+)
 from tilewright.targets.microcontroller import linear
-from tilewright.targets.microcontroller.blocked import DottedConv, blocked_conv
-from tilewright.targets.microcontroller.blocked_product import DottedMatMul, blocked_product
+from tilewright.targets.microcontroller.blocked import (
+    BitsConv,
+    BlockedConv,
+    DottedConv,
+    UnsignedDottedConv,
+    blocked_conv,
+)
+from tilewright.targets.microcontroller.blocked_product import (
+    BitsMatMul,
+    BlockedMatMul,
+    DottedMatMul,
+    UnsignedDottedMatMul,
+    blocked_product,
+)
 from tilewright.targets.microcontroller.sizes import in_c
 
-DOT4 = "dot4_s8"
-DOT4_MACS = 4
+DOT4, UNSIGNED_DOT4, BITS = "dot4_s8", "dot4_u8s8", "bits2_s2"
+LARGER = frozenset({"max4_s8", "max4_u8"})
+AT_ONCE = 4
+"""Products of bytes in a cycle; bit by bit, of sixteen weights in four cycles."""
 STRIDES = (1, 2)
+
+Forms = tuple[type[BlockedConv], type[BlockedMatMul]]
 
 
 def _not_3x3(op: Op, types: Types) -> str | None:
@@ -37,41 +64,84 @@ def _not_3x3(op: Op, types: Types) -> str | None:
     return None
 
 
-def forms(graph: Graph, node: Node) -> list[Offer]:
-    """Weights as words of four taps."""
-    found = blocked_conv(graph, node, DottedConv) or blocked_product(graph, node, DottedMatMul)
-    return [] if found is None else [found]
+def _forms_for(patterns: frozenset[str], dtype: str) -> Iterator[Forms]:
+    """Of bytes of a type, the best first; dotted_bytes.h chooses in the same way."""
+    if BITS in patterns:
+        yield BitsConv, BitsMatMul
+    own, other = (DOT4, UNSIGNED_DOT4) if dtype == "int8" else (UNSIGNED_DOT4, DOT4)
+    for pattern in (own, other):
+        if pattern in patterns:
+            yield (DottedConv, DottedMatMul) if pattern == DOT4 else (UnsignedDottedConv, UnsignedDottedMatMul)
+            return
 
 
-KERNELS = (
-    Kernel(
-        DottedConv, "conv_dots.c", "X W:int32 B:int32 mul:int32 add:int32 -> Y", {"X": NARROW, "Y": TOTALS},
-        scratch=in_c("tw_conv_dots_scratch"), header="conv.h",
-    ),
-    Kernel(
-        DottedMatMul, "matmul_dots.c", "A W:int32 C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "Y": TOTALS},
-        scratch=in_c("tw_matmul_dots_scratch"), header="matmul_blocked.h",
-    ),
+def forms(graph: Graph, node: Node, patterns: frozenset[str]) -> list[Offer]:
+    """Weights as words of four taps, or of the bits of sixteen."""
+    for conv, product in _forms_for(patterns, graph.types[node.inputs[0]].dtype):
+        found = blocked_conv(graph, node, conv) or blocked_product(graph, node, product)
+        if found is not None:
+            return [found]
+    return []
+
+
+def _conv(op: type[BlockedConv], source: str, scratch: InC) -> Kernel:
+    return Kernel(
+        op, source, "X W:int32 B:int32 mul:int32 add:int32 -> Y", {"X": NARROW, "Y": TOTALS}, scratch=scratch,
+        header="conv.h",
+    )  # fmt: skip
+
+
+def _product(op: type[BlockedMatMul], source: str, scratch: InC) -> Kernel:
+    return Kernel(
+        op, source, "A W:int32 C:int32 mul:int32 add:int32 -> Y", {"A": NARROW, "Y": TOTALS}, scratch=scratch,
+        header="matmul_blocked.h",
+    )  # fmt: skip
+
+
+DOT_KERNELS = (
+    *(_conv(op, "conv_dots.c", in_c("tw_conv_dots_scratch")) for op in (DottedConv, UnsignedDottedConv)),
+    *(_product(op, "matmul_dots.c", in_c("tw_matmul_dots_scratch")) for op in (DottedMatMul, UnsignedDottedMatMul)),
     Kernel(
         Conv, "depthwise_dots.c", INTEGER_CONV, NARROW_CONV, linear.depthwise_params,
         in_c("tw_depthwise_dots_scratch"), _not_3x3, header="conv.h",
         in_place=lambda op, types: in_place_of_planes(linear.depthwise_rows(types), types),
     ),
 )  # fmt: skip
+BITS_KERNELS = (
+    _conv(BitsConv, "conv_bits.c", in_c("tw_conv_bits_scratch")),
+    _product(BitsMatMul, "matmul_bits.c", in_c("tw_matmul_bits_scratch")),
+)
+LARGER_KERNELS = (
+    Kernel(
+        MaxPool, "maxpool_max4.c", "X -> Y", {"X": NARROW, "Y": NARROW}, scratch=in_c("tw_maxpool_max4_scratch"),
+        unsupported_reason=channels_second, header="pool.h",
+    ),
+    Kernel(Relu, "relu_max4.c", "X:int8 -> Y:int8", {}, header="unary.h"),
+)  # fmt: skip
+KERNELS = (*DOT_KERNELS, *BITS_KERNELS, *LARGER_KERNELS)
 
 
 def extended(engine: Engine, patterns: frozenset[str]) -> Engine:
-    """The engine with these kernels before its own, where an instruction multiplies four bytes."""
-    if DOT4 not in patterns:
-        return engine
-    return replace(engine, kernels=(*KERNELS, *engine.kernels), forms=forms, peak=_with_dots(engine.peak))
-
-
-def _with_dots(peak: Peak | None) -> Peak | None:
-    """With four products of bytes in a cycle."""
-    if peak is None or not isinstance(peak.macs, CoreMacs):
-        return peak
-    widths = tuple((bits, max(rate, DOT4_MACS) if bits == 8 else rate) for bits, rate in peak.macs.widths)
+    """The engine with those that instructions are for before its own."""
+    has_dots, has_bits = bool(patterns & {DOT4, UNSIGNED_DOT4}), BITS in patterns
+    own = (
+        *(DOT_KERNELS if has_dots else ()), *(BITS_KERNELS if has_bits else ()),
+        *(LARGER_KERNELS if patterns & LARGER else ()),
+    )  # fmt: skip
+    found = replace(engine, kernels=(*own, *engine.kernels), peak=_with_products(engine.peak, patterns))
+    if not has_dots and not has_bits:
+        return found
+    plain = engine.forms
     return replace(
-        peak, macs=replace(peak.macs, widths=widths), source=f"{peak.source}; {DOT4}: four products of bytes"
+        found, forms=lambda graph, node: forms(graph, node, patterns) or (list(plain(graph, node)) if plain else [])
     )
+
+
+def _with_products(peak: Peak | None, patterns: frozenset[str]) -> Peak | None:
+    """With as many products of bytes in a cycle as an instruction has."""
+    found = sorted(patterns & {DOT4, UNSIGNED_DOT4, BITS})
+    if peak is None or not isinstance(peak.macs, CoreMacs) or not found:
+        return peak
+    widths = tuple((bits, max(rate, AT_ONCE) if bits == 8 else rate) for bits, rate in peak.macs.widths)
+    source = f"{peak.source}; {', '.join(found)}: four products of bytes"
+    return replace(peak, macs=replace(peak.macs, widths=widths), source=source)

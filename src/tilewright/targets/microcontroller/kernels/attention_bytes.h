@@ -8,6 +8,8 @@
 
 #include "always.h"
 #include "attention_bytes_sizes.h"
+/* Those of scores. */
+#define TW_LIMITS_ARE_WIDE
 #include "requant_row.h"
 
 #define LOWEST (-(1 << 15)) /* no score is less */

@@ -1,5 +1,5 @@
 /* Convolutions of bytes, channels second, whose filters are in blocks of four: results of a block, and the rows of an image that they
- * come from. Needs TW_X, TW_Y and tw_totals. */
+ * come from. Needs TW_X, TW_Y, tw_totals and TW_WEIGHTS_OF_WORD. */
 #ifndef TW_CONV_BLOCKS_H
 #define TW_CONV_BLOCKS_H
 
@@ -8,6 +8,9 @@
 #include "filter_block.h"
 #include "requant_row.h"
 #include "row_copy.h"
+
+/* Of so many weights. */
+#define WEIGHT_BYTES(taps) (4 * (taps) / TW_WEIGHTS_OF_WORD)
 
 /* What is the same for all pixels of an image and a group. */
 typedef struct {
@@ -33,7 +36,7 @@ static block block_at(const image *m, int32_t filter) {
   const tw_conv_params *const p = m->p;
   block k;
   k.filters = tw_min(TW_BLOCK, p->out_channels - filter);
-  k.w = m->w + filter * m->taps;
+  k.w = m->w + filter * WEIGHT_BYTES(m->taps);
   k.y = m->y + filter * m->out_plane;
   k.way = m->way;
   /* A few filters of a layer may need a way that the others do not. */
@@ -53,7 +56,7 @@ static block block_at(const image *m, int32_t filter) {
 static image image_at(const tw_conv_params *p, int32_t n, int32_t taps, tw_way way, const int8_t *w, const int32_t *b,
                       const int32_t *mul, const int32_t *add, TW_Y *y) {
   const int32_t filters = p->out_channels, group = n % p->groups, first = group * filters;
-  const int32_t block_bytes = (filters + TW_BLOCK - 1) / TW_BLOCK * TW_BLOCK * taps;
+  const int32_t block_bytes = (filters + TW_BLOCK - 1) / TW_BLOCK * TW_BLOCK * WEIGHT_BYTES(taps);
   const image m = {p, w + group * block_bytes, b + first * p->bias_step, mul ? mul + first * p->mul_step : mul,
                    add ? add + first * p->add_step : add, y + n * filters * p->out_h * p->out_w, taps,
                    p->out_h * p->out_w, way};

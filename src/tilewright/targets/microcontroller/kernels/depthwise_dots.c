@@ -9,7 +9,7 @@
 
 #include "conv_dots_sizes.h"
 #include "depthwise_bands.h"
-#include "patterns.h"
+#include "dotted_bytes.h"
 
 /* Of a row of weights: words for windows that begin with the first to fourth byte of a word, and the rest of the last two, which lies
  * in the next word. */
@@ -23,22 +23,24 @@ static shifted shifted_of(const int32_t *w) {
   return s;
 }
 
-/* Unsigned bytes are multiplied as signed ones, with 128 less. */
-TW_ALWAYS uint32_t signed_bytes(uint32_t word) { return word ^ ((TW_X)-1 < 0 ? 0 : 0x80808080u); }
+/* What bytes have more than those that are multiplied. */
+enum { MORE = TW_X_IS_SIGNED == TW_DOTS_ARE_SIGNED ? 0 : TW_X_IS_SIGNED ? -128 : 128 };
+
+TW_ALWAYS uint32_t dotted_bytes(uint32_t word) { return word ^ (MORE ? 0x80808080u : 0); }
 
 /* What a row of a band adds to the totals of four windows one element apart, or of two two apart. */
 #define ROW_BY_1(s, x)                                                                    \
   do {                                                                                    \
-    const uint32_t low_ = signed_bytes((x)[0]), high_ = signed_bytes((x)[1]);             \
-    a = TW_DOT4_S8(a, (s).at[0], low_), b = TW_DOT4_S8(b, (s).at[1], low_);               \
-    c = TW_DOT4_S8(c, (s).at[2], low_), d = TW_DOT4_S8(d, (s).at[3], low_);               \
-    c = TW_DOT4_S8(c, (s).rest[0], high_), d = TW_DOT4_S8(d, (s).rest[1], high_);         \
+    const uint32_t low_ = dotted_bytes((x)[0]), high_ = dotted_bytes((x)[1]);             \
+    a = TW_DOT4(a, (s).at[0], low_), b = TW_DOT4(b, (s).at[1], low_);                     \
+    c = TW_DOT4(c, (s).at[2], low_), d = TW_DOT4(d, (s).at[3], low_);                     \
+    c = TW_DOT4(c, (s).rest[0], high_), d = TW_DOT4(d, (s).rest[1], high_);               \
   } while (0)
 #define ROW_BY_2(s, x)                                                                    \
   do {                                                                                    \
-    const uint32_t low_ = signed_bytes((x)[0]), high_ = signed_bytes((x)[1]);             \
-    a = TW_DOT4_S8(a, (s).at[0], low_), b = TW_DOT4_S8(b, (s).at[2], low_);               \
-    b = TW_DOT4_S8(b, (s).rest[0], high_);                                                \
+    const uint32_t low_ = dotted_bytes((x)[0]), high_ = dotted_bytes((x)[1]);             \
+    a = TW_DOT4(a, (s).at[0], low_), b = TW_DOT4(b, (s).at[2], low_);                     \
+    b = TW_DOT4(b, (s).rest[0], high_);                                                   \
   } while (0)
 
 typedef const uint32_t __attribute__((may_alias)) * words;
@@ -82,7 +84,7 @@ static void filter_on_band(const tw_conv_params *p, windows all, const int32_t *
   const shifted s = shifted_of(w), t = shifted_of(w + 3), u = shifted_of(w + 6);
   uint32_t sum = 0;
   for (int32_t i = 0; i < 9; i++) sum += (uint32_t)w[i];
-  const uint32_t first = (uint32_t)start + ((TW_X)-1 < 0 ? 0 : 128 * sum);
+  const uint32_t first = (uint32_t)start + (uint32_t)MORE * sum;
   if (p->stride_w == 1) rows_by_1(all, s, t, u, first, total);
   else rows_by_2(all, s, t, u, first, total);
 }

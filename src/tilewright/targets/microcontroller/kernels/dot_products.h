@@ -1,26 +1,27 @@
-/* Sums of products of bytes by TW_DOT4_S8, of four filters at once with 4, 2 or 1 pixels. Words have four taps: those of four filters
- * lie side by side, and so do those of four pixels. Needs TW_X. */
+/* Sums of products of bytes by an instruction of the user's, of four filters at once with 4, 2 or 1 pixels. Words have four taps:
+ * those of four filters lie side by side, and so do those of four pixels. Needs TW_X. */
 #ifndef TW_DOT_PRODUCTS_H
 #define TW_DOT_PRODUCTS_H
 
 #include "always.h"
+#include "dotted_bytes.h"
 #include "filter_block.h"
-#include "patterns.h"
 
-/* Pixels of a panel. */
+/* Pixels of a panel, and weights of a word. */
 #define TW_PANEL 4
+#define TW_WEIGHTS_OF_WORD 4
+
+/* Words of bytes are what is multiplied. */
+#define TW_READY(words, taps, step, pixels) (void)0
 
 /* Totals of a block: four of each filter, of which fewer may be in use. */
 typedef int32_t tw_totals[TW_BLOCK][TW_PANEL];
 
-/* Unsigned bytes are multiplied as signed ones, with 128 less: what begins a total has the rest. */
-#define TW_SIGNED(x) ((int8_t)((x) ^ ((TW_X)-1 < 0 ? 0 : 128)))
-
-#define TW_DOT_ALL(x, a, b, c, d)                            \
-  do {                                                       \
-    const uint32_t x_ = (x);                                 \
-    (a) = TW_DOT4_S8(a, w0, x_), (b) = TW_DOT4_S8(b, w1, x_); \
-    (c) = TW_DOT4_S8(c, w2, x_), (d) = TW_DOT4_S8(d, w3, x_); \
+#define TW_DOT_ALL(x, a, b, c, d)                       \
+  do {                                                  \
+    const uint32_t x_ = (x);                            \
+    (a) = TW_DOT4(a, w0, x_), (b) = TW_DOT4(b, w1, x_); \
+    (c) = TW_DOT4(c, w2, x_), (d) = TW_DOT4(d, w3, x_); \
   } while (0)
 
 #define TW_DOT_WEIGHTS const uint32_t w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3]

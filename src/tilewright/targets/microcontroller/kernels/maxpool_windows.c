@@ -1,5 +1,6 @@
 /* The largest byte of each window, channels second. */
 #include "pool.h"
+#include "taps_inside.h"
 
 #ifndef TW_NAME
 #define TW_NAME tw_maxpool_windows
@@ -8,14 +9,6 @@
 #endif
 
 #define LOWEST ((TW_X)-1 < 0 ? -128 : 0)
-
-/* Taps whose places, `step` apart from `start` on, are inside. */
-static tw_range taps_inside(int32_t start, int32_t step, int32_t taps, int32_t size) {
-  tw_range taken = {0, taps};
-  while (taken.first < taps && start + taken.first * step < 0) taken.first++;
-  while (taken.end > taken.first && start + (taken.end - 1) * step >= size) taken.end--;
-  return taken;
-}
 
 static TW_Y largest(const TW_X *x, int32_t pitch, int32_t rows, int32_t step, int32_t columns) {
   int32_t found = LOWEST;

@@ -25,7 +25,8 @@ typedef struct {
 
 /* The upper word of a product decides, and results have all values of a byte. */
 TW_ALWAYS TW_Y by_upper_word(const tw_factor *f, int32_t product) {
-  return tw_to_byte((tw_upper(product, f->mul) + f->addend) >> f->shift);
+  const int32_t sum = tw_upper(product, f->mul) + f->addend;
+  return TW_OWN_CLIP ? (TW_Y)tw_shifted(f, sum) : tw_to_byte(sum >> f->shift);
 }
 
 TW_ALWAYS void upper_row(const tw_factor *factor, const operands *row, int is_fixed, TW_Y *y) {

@@ -33,13 +33,26 @@ TW_ALWAYS uint32_t tw_lower(int32_t x, int32_t y) { return (uint32_t)x * (uint32
 #define TW_OWN_TWICE (TW_HAS_REQUANT_S8 && sizeof(TW_Y) == 1 && (TW_Y)-1 < 0)
 #endif
 
+/* Whether one shifts and clips: the limits are signed bytes, so that unsigned results have TW_MIDDLE less until they are clipped. */
+#if defined(__riscv_vector) || defined(TW_LIMITS_ARE_WIDE) || !TW_HAS_SHIFT_CLIP_S8
+#define TW_OWN_CLIP 0
+#else
+#define TW_OWN_CLIP (sizeof(TW_Y) == 1)
+#endif
+#define TW_MIDDLE (TW_OWN_CLIP && (TW_Y)-1 > 0 ? 128 : 0)
+#define TW_OF_CLIP(factor) (TW_OWN_CLIP ? (factor)->shift & 31 : (factor)->shift) /* the shift in what the instruction takes */
+
 TW_ALWAYS int tw_fits_own(const tw_requant *r) {
   return !TW_OWN_TWICE || (r->zero_point >= -128 && r->zero_point < 128 && r->low >= -128 && r->high < 128);
 }
 
+TW_ALWAYS int tw_fits_clip(const tw_requant *r) {
+  return !TW_OWN_CLIP || (r->low - TW_MIDDLE >= -128 && r->high - TW_MIDDLE < 128);
+}
+
 /* Whether the zero point may be shifted by so many bits. */
 TW_ALWAYS int tw_has_room(const tw_requant *r, int32_t shift) {
-  return shift < 29 && tw_max(r->zero_point, -r->zero_point) < 1 << (29 - shift);
+  return shift < 29 && tw_max(r->zero_point - TW_MIDDLE, TW_MIDDLE - r->zero_point) < 1 << (29 - shift);
 }
 
 TW_ALWAYS int tw_goes_twice(const tw_requant *r, const int32_t *add, int32_t step, int32_t filters) {
@@ -59,12 +72,17 @@ TW_ALWAYS int tw_goes_once(const tw_requant *r, const int32_t *add, int32_t step
 static tw_way tw_way_of(int32_t requantised, const tw_requant *r, const int32_t *add, int32_t add_step, int32_t filters,
                         int totals_are_small) {
   if (!requantised) return TW_AS_IS;
-  if (sizeof(TW_Y) == 4) return TW_ANY_WAY;
+  if (sizeof(TW_Y) == 4 || !tw_fits_clip(r)) return TW_ANY_WAY;
   if (TW_IS_TFLITE(r) && tw_goes_once(r, add, add_step, filters)) return TW_ONCE;
   if (TW_IS_TFLITE(r)) return totals_are_small && tw_goes_twice(r, add, add_step, filters) ? TW_TWICE : TW_ANY_WAY;
   if (r->rounding == TW_NATIVE) return r->shift > 0 ? TW_WORD : TW_ANY_WAY;
   if (!add && r->shift > 32 && tw_has_room(r, r->shift - 32)) return TW_FAR;
   return r->rounding == TW_HALF_UP && r->shift > 0 && r->shift < 32 ? TW_NEAR : TW_ANY_WAY;
+}
+
+/* What the instruction takes besides a sum. */
+TW_ALWAYS int32_t tw_clip_of(const tw_factor *f) {
+  return (int32_t)((uint32_t)f->shift | ((uint32_t)f->low & 255) << 16 | (uint32_t)f->high << 24);
 }
 
 /* Of a filter. */
@@ -76,10 +94,14 @@ TW_ALWAYS tw_factor tw_factor_of(tw_way way, const tw_requant *r, int32_t mul, i
                          (uint32_t)r->high << 24);
   } else if (way == TW_FAR || way == TW_TWICE || once) {
     f.shift = way == TW_FAR ? r->shift - 32 : once ? -1 - add : -add;
-    f.addend = (int32_t)(((uint32_t)r->zero_point << f.shift) + (1u << (f.shift - 1)));
+    f.addend = (int32_t)(((uint32_t)(r->zero_point - TW_MIDDLE) << f.shift) + (1u << (f.shift - 1)));
   } else if (way == TW_WORD) {
     f.shift = r->shift;
     f.addend = (int32_t)((uint32_t)add + ((uint32_t)r->zero_point << f.shift) + (1u << (f.shift - 1)));
+  }
+  if (TW_OWN_CLIP && (way == TW_FAR || (way == TW_WORD && TW_MIDDLE == 0) || (way == TW_TWICE && !TW_OWN_TWICE))) {
+    f.low -= TW_MIDDLE, f.high -= TW_MIDDLE;
+    f.shift = tw_clip_of(&f);
   }
   return f;
 }
@@ -90,14 +112,26 @@ TW_ALWAYS int32_t tw_within(int32_t value, int32_t low, int32_t high) {
   return __builtin_expect(value > high, 0) ? high : value;
 }
 
+/* A sum, shifted. */
+TW_ALWAYS int32_t tw_shifted(const tw_factor *f, int32_t sum) {
+  if (TW_OWN_CLIP) return (int32_t)TW_SHIFT_CLIP_S8(sum, f->shift) + TW_MIDDLE;
+  return tw_within(sum >> f->shift, f->low, f->high);
+}
+
+/* What a result that may be a tie has less. */
+TW_ALWAYS int32_t tw_less(const tw_requant *r, int32_t value) {
+  const int32_t own = value - (r->zero_point - TW_MIDDLE);
+  return r->rounding == TW_HALF_EVEN ? own & 1 : r->rounding == TW_HALF_AWAY && own <= 0;
+}
+
 TW_ALWAYS int32_t tw_far(const tw_requant *r, const tw_factor *f, int32_t total) {
-  const int32_t sum = tw_upper(total, f->mul) + f->addend;
-  int32_t value = sum >> f->shift;
-  if (__builtin_expect(tw_lower(total, f->mul) == 0, 0) && (sum & ((1 << f->shift) - 1)) == 0) {
-    const int32_t own = value - r->zero_point;
-    value -= r->rounding == TW_HALF_EVEN ? own & 1 : r->rounding == TW_HALF_AWAY && own <= 0;
+  const int32_t sum = tw_upper(total, f->mul) + f->addend, shift = TW_OF_CLIP(f);
+  int32_t value = TW_OWN_CLIP ? 0 : sum >> shift;
+  if (__builtin_expect(tw_lower(total, f->mul) == 0, 0) && (sum & ((1 << shift) - 1)) == 0) {
+    if (TW_OWN_CLIP) return tw_within((sum >> shift) - tw_less(r, sum >> shift), f->low, f->high) + TW_MIDDLE;
+    value -= tw_less(r, value);
   }
-  return tw_within(value, f->low, f->high);
+  return TW_OWN_CLIP ? tw_shifted(f, sum) : tw_within(value, f->low, f->high);
 }
 
 TW_ALWAYS int32_t tw_near(const tw_requant *r, const tw_factor *f, int32_t total) {
@@ -115,8 +149,7 @@ TW_ALWAYS int32_t tw_twice(const tw_factor *f, int32_t total) {
   if (TW_OWN_TWICE) return (int32_t)TW_REQUANT_S8(total, f->mul, f->addend);
   const int32_t twice = (int32_t)((uint32_t)total << 1);
   const int32_t product = tw_upper(twice, f->mul) + (int32_t)(tw_lower(twice, f->mul) >> 31);
-  const int32_t value = (product + (product >> 31) + f->addend) >> f->shift;
-  return tw_within(value, f->low, f->high);
+  return tw_shifted(f, product + (product >> 31) + f->addend);
 }
 
 TW_ALWAYS int32_t tw_once(const tw_factor *f, int32_t total) {
@@ -124,8 +157,9 @@ TW_ALWAYS int32_t tw_once(const tw_factor *f, int32_t total) {
 }
 
 TW_ALWAYS int32_t tw_in_word(const tw_factor *f, int32_t total) {
-  const uint32_t sum = (uint32_t)total * (uint32_t)f->mul + (uint32_t)f->addend;
-  return tw_within((int32_t)sum >> f->shift, f->low, f->high);
+  const int32_t sum = (int32_t)((uint32_t)total * (uint32_t)f->mul + (uint32_t)f->addend);
+  /* It has no room for 128 less. */
+  return TW_MIDDLE ? tw_within(sum >> f->shift, f->low, f->high) : tw_shifted(f, sum);
 }
 
 #ifdef __riscv_vector
