@@ -16,7 +16,7 @@ from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.relu import Relu
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
-from tilewright.targets.pulp.patches import CONVOLUTION
+from tilewright.targets.pulp.patches import convolutions
 from tilewright.targets.pulp.sizes import by_cores, in_c
 from tilewright.targets.pulp.small_products import kernels as small_products
 
@@ -170,7 +170,7 @@ def kernels(cores: int) -> tuple[Kernel, ...]:
             cooperative=True, unsplit_loops=frozenset({"r", "s"}), header="conv.h",
             work=in_c.work("tw_depthwise_rows_f32_work"), activations=(Relu,),
         ),
-        CONVOLUTION,
+        *convolutions(cores),
         Kernel(
             Conv, "conv_blocks_f32.c", "X:float32 W:float32 B:float32 -> Y:float32", {},
             scratch=by_cores("tw_conv_blocks_scratch", cores), unsupported_reason=float_conv_unsupported,

@@ -3,7 +3,7 @@
 #define TW_DEPTHWISE_WINDOWS_F32_H
 
 #include "depthwise_planes_f32.h"
-#include "xpulp.h"
+#include "positive_f32.h"
 
 typedef struct {
   const float *w;
@@ -11,17 +11,6 @@ typedef struct {
   int32_t step, pitch; /* of taps */
   int32_t low;
 } tw_taps;
-
-/* As integers, negative floats are negative: the larger one of x and `low` is x itself, or nothing that is below zero. */
-static inline __attribute__((always_inline)) void tw_store_above(float x, int32_t low, float *y) {
-  union {
-    float value;
-    int32_t bits;
-  } of;
-  of.value = x;
-  of.bits = tw_x_max(of.bits, low);
-  *y = of.value;
-}
 
 /* ---- windows of 3 x 3 ---- */
 

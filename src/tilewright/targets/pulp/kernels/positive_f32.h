@@ -17,6 +17,14 @@ static inline float tw_positive(float x) {
   return of.value;
 }
 
+/* What is no less than `low`, which is 0 or the least integer. */
+static inline __attribute__((always_inline)) void tw_store_above(float x, int32_t low, float *y) {
+  tw_signed_bits of;
+  of.value = x;
+  of.bits = tw_x_max(of.bits, low);
+  *y = of.value;
+}
+
 /* Four at a time, loaded before any of them is stored, because a load's result is not there at once. */
 static inline void tw_all_positive(float *y, int32_t count, int32_t step) {
   for (; count >= 4; count -= 4, y += 4 * step) {

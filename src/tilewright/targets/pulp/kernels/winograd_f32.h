@@ -1,6 +1,6 @@
-/* Convolutions of floats with three by three taps and strides of one in fewer products: F(2 x 2, 3 x 3). Patches of 4 x 4
- * pixels and filters are transformed, 16 matrices are multiplied, and what comes out is transformed into 2 x 2 results:
- * 16 products for each, where 36 are multiplied otherwise. Channels last; all cores together. */
+/* Convolutions of floats with three by three taps in fewer products. Patches of pixels and filters are transformed
+ * (winograd_forms_f32.h), the matrices are multiplied, and what comes out is transformed into results. Channels last; all
+ * cores together. */
 #ifndef TW_WINOGRAD_F32_H
 #define TW_WINOGRAD_F32_H
 
@@ -25,14 +25,17 @@ static __attribute__((noinline)) void tw_transform_filter(const tw_winograd *k, 
   const int32_t row = k->w_row, column = k->w_column;
   for (; count > 0; count--, from += k->w_channel, to += TW_CELL) {
     const float *w = from;
-    float between[12];
+    float between[3 * TW_POINTS];
     TW_UNROLLED(3) for (int s = 0; s < 3; s++, w += column) {
-      const float a = w[0], b = 0.5f * w[row], c = w[2 * row], half = 0.5f * (a + c);
-      between[s] = a, between[3 + s] = half + b, between[6 + s] = half - b, between[9 + s] = c;
+      const float taps[3] = {w[0], w[row], w[2 * row]};
+      float m[TW_POINTS];
+      tw_factors_of_taps(taps, m);
+      TW_UNROLLED(6) for (int r = 0; r < TW_POINTS; r++) between[3 * r + s] = m[r];
     }
-    TW_UNROLLED(4) for (int r = 0; r < 4; r++) {
-      const float a = between[3 * r], b = 0.5f * between[3 * r + 1], c = between[3 * r + 2], half = 0.5f * (a + c);
-      to[16 * r] = a, to[16 * r + 4] = half + b, to[16 * r + 8] = half - b, to[16 * r + 12] = c;
+    TW_UNROLLED(6) for (int r = 0; r < TW_POINTS; r++) {
+      float m[TW_POINTS];
+      tw_factors_of_taps(between + 3 * r, m);
+      TW_UNROLLED(6) for (int s = 0; s < TW_POINTS; s++) to[4 * (TW_POINTS * r + s)] = m[s];
     }
   }
 }
@@ -58,7 +61,7 @@ static void tw_fill_last_quad(const tw_winograd *k, int32_t patches) {
   for (int32_t slot = patches & 3; slot > 0 && slot < 4; slot++) {
     float *to = k->patches + ((patches >> 2) * channels + share.first) * TW_CELL + slot;
     for (int32_t c = share.first; c < share.end; c++, to += TW_CELL) {
-      for (int32_t m = 0; m < 16; m++) to[4 * m] = 0.0f;
+      for (int32_t m = 0; m < TW_MATRICES; m++) to[4 * m] = 0.0f;
     }
   }
 }
@@ -80,7 +83,7 @@ static __attribute__((noinline)) void tw_multiply_strip(const tw_winograd *k, in
 
 static void tw_multiply_patches(const tw_winograd *k, int32_t patches) {
   const int32_t rows = tw_whole_quads(patches) >> 2, columns = tw_whole_quads(k->sizes.filters) >> 2;
-  const tw_share share = tw_share_of(16 * rows * columns);
+  const tw_share share = tw_share_of(TW_MATRICES * rows * columns);
   for (int32_t i = share.first; i < share.end;) {
     const int32_t strip = i / rows, row = i - strip * rows, matrix = strip / columns;
     const int32_t many = tw_min(rows - row, share.end - i);
@@ -91,30 +94,58 @@ static void tw_multiply_patches(const tw_winograd *k, int32_t patches) {
 
 /* ---- results ---- */
 
-/* The 2 x 2 results of some filters of a patch, as far as they are in the image. */
-static __attribute__((noinline)) void tw_transform_results(const tw_winograd *k, tw_corner corner, const float *from,
-                                                           int32_t filter, int32_t end) {
+/* A patch's results in the image: the first one, and how far from it each row and column is; -1 outside the image. */
+typedef struct {
+  float *y;
+  int32_t row[TW_RESULTS], column[TW_RESULTS];
+  int32_t low, is_whole;
+} tw_target;
+
+/* Result i of a patch, counted in the order of tw_results_of. */
+static inline int32_t tw_result_at(int i, int32_t is_odd) {
+  if (TW_FORM < 3) return i;
+  return i < 2 ? 2 * i + is_odd : 2 * i - 3 - is_odd;
+}
+
+static inline tw_target tw_target_of(const tw_winograd *k, tw_place at, int32_t filter) {
   const tw_winograd_sizes *const n = &k->sizes;
-  const int has_right = corner.x + 1 < n->out_w, has_below = corner.y + 1 < n->out_h;
-  float *y = k->y + ((corner.image * n->out_h + corner.y) * n->out_w + corner.x) * n->filters + filter;
-  const int32_t right = n->filters, below = n->out_w * n->filters;
-  const float none = 0.0f, *bias = k->bias ? k->bias + filter * k->bias_step : &none;
-  const int32_t bias_step = k->bias ? k->bias_step : 0;
+  const int32_t y = at.y * TW_RESULTS, x = at.x * TW_RESULTS, right = n->filters, below = n->out_w * right;
+  tw_target found = {k->y + ((at.image * n->out_h + y) * n->out_w + x) * right + filter, {0}, {0},
+                     k->is_positive ? 0 : INT32_MIN, y + TW_RESULTS <= n->out_h && x + TW_RESULTS <= n->out_w};
+  for (int i = 0; i < TW_RESULTS; i++) {
+    const int32_t row = tw_result_at(i, k->image.odd_top), column = tw_result_at(i, k->image.odd_left);
+    found.row[i] = y + row < n->out_h ? row * below : -1;
+    found.column[i] = x + column < n->out_w ? column * right : -1;
+  }
+  return found;
+}
+
+/* One filter's, transformed one way. */
+static inline __attribute__((always_inline)) void tw_transform_downwards(const float *from, float *between) {
+  TW_ROLLED for (int s = 0; s < TW_POINTS; s++, from += 4) {
+    float m[TW_POINTS], value[TW_RESULTS];
+    TW_UNROLLED(6) for (int r = 0; r < TW_POINTS; r++) m[r] = from[4 * TW_POINTS * r];
+    tw_results_of(m, 0.0f, value);
+    TW_UNROLLED(4) for (int r = 0; r < TW_RESULTS; r++) between[TW_POINTS * r + s] = value[r];
+  }
+}
+
+/* Some filters of a patch. */
+static __attribute__((noinline)) void tw_transform_results(const tw_target *target, const float *bias, int32_t bias_step,
+                                                           const float *from, int32_t filter, int32_t end) {
+  const tw_target t = *target;
+  float *y = t.y;
   while (filter < end) {
-    float sums[8];
-    TW_UNROLLED(4) for (int s = 0; s < 4; s++) {
-      /* A bias in the sixth matrix is in all four results. */
-      const float a = from[4 * s], b = s == 1 ? from[4 * s + 16] + *bias : from[4 * s + 16];
-      const float c = from[4 * s + 32], d = from[4 * s + 48], both = b + c;
-      sums[s] = a + both, sums[4 + s] = b - c - d;
+    float between[TW_RESULTS * TW_POINTS], value[TW_RESULTS];
+    tw_transform_downwards(from, between);
+    TW_ROLLED for (int r = 0; r < TW_RESULTS; r++) {
+      const int32_t row = target->row[r];
+      if (row < 0) continue;
+      tw_results_of(between + TW_POINTS * r, *bias, value);
+      TW_UNROLLED(4) for (int s = 0; s < TW_RESULTS; s++) {
+        if (t.is_whole || t.column[s] >= 0) tw_store_above(value[s], t.low, y + row + t.column[s]);
+      }
     }
-    float t0 = sums[0] + (sums[1] + sums[2]), t1 = sums[1] - sums[2] - sums[3];
-    float t2 = sums[4] + (sums[5] + sums[6]), t3 = sums[5] - sums[6] - sums[7];
-    if (k->is_positive) t0 = tw_positive(t0), t1 = tw_positive(t1), t2 = tw_positive(t2), t3 = tw_positive(t3);
-    y[0] = t0;
-    if (has_right) y[right] = t1;
-    if (has_below) y[below] = t2;
-    if (has_right && has_below) y[below + right] = t3;
     y++, bias += bias_step;
     from += (++filter & 3) ? 1 : TW_CELL - 3;
   }
@@ -126,7 +157,9 @@ static void tw_transform_products(const tw_winograd *k, const tw_round *round) {
   for (int32_t i = share.first; i < share.end;) {
     const int32_t patch = i / filters, filter = i - patch * filters, many = tw_min(filters - filter, share.end - i);
     const float *const from = k->products + (patch * columns + (filter >> 2)) * TW_CELL + (filter & 3);
-    tw_transform_results(k, tw_corner_of(round, patch), from, filter, filter + many);
+    const tw_target t = tw_target_of(k, tw_place_of(round, patch), filter);
+    const float *const bias = k->bias ? k->bias + filter * k->bias_step : k->image.zero;
+    tw_transform_results(&t, bias, k->bias ? k->bias_step : 0, from, filter, filter + many);
     i += many;
   }
 }
@@ -151,7 +184,8 @@ static void tw_winograd_run(tw_winograd *k, float *scratch) {
   k->filters = scratch;
   k->patches = k->filters + columns * n->channels * TW_CELL;
   k->products = k->patches + quads * n->channels * TW_CELL;
-  float *const zero = k->products + 4 * quads * columns * TW_CELL;
+  float *const lines = k->products + 4 * quads * columns * TW_CELL, *const zero = lines + TW_CORES * tw_line_floats(n);
+  k->image.line = lines + tw_core() * tw_line_floats(n);
   k->image.zero = zero;
   if (tw_core() == 0) *zero = 0.0f;
   tw_barrier();

@@ -1,4 +1,4 @@
-/* Sizes of convolutions by transformed patches, the working memory that they need, and their work. */
+/* Sizes of convolutions by transformed patches (winograd_forms_f32.h), the working memory that they need, and their work. */
 #ifndef TW_WINOGRAD_F32_SIZES_H
 #define TW_WINOGRAD_F32_SIZES_H
 
@@ -7,18 +7,27 @@
 #include "tile_loops.h"
 #include "units_of_work.h"
 
+/* In one dimension: products; pixels of a patch; how far the next patch is; results. */
+#define TW_POINTS_OF(form) ((form) == 1 ? 6 : 5)
+#define TW_PIXELS_OF(form) ((form) == 1 ? 6 : 5)
+#define TW_STEP_OF(form) ((form) == 3 ? 2 : 4)
+#define TW_RESULTS_OF(form) ((form) == 2 ? 2 : 4)
+/* Floats of four neighbours in all matrices, and one more, so that cores meet in few banks. */
+#define TW_CELL_OF(form) (4 * TW_POINTS_OF(form) * TW_POINTS_OF(form) + 1)
+
 typedef struct {
-  int32_t batch, out_h, out_w, channels, filters;
+  int32_t batch, out_h, out_w, channels, filters, form;
 } tw_winograd_sizes;
 
 /* Floats of transformed patches and of their products that are kept at once, at the most where four patches take less. */
 #define TW_WINOGRAD_FLOATS 16384
-/* Floats of four neighbours in 16 matrices, and one more, so that cores meet in few banks. */
-#define TW_CELL 65
 
 static inline int32_t tw_whole_quads(int32_t count) { return (count + 3) & ~3; }
-static inline int32_t tw_patches_across(const tw_winograd_sizes *n) { return (n->out_w + 1) >> 1; }
-static inline int32_t tw_patches_down(const tw_winograd_sizes *n) { return (n->out_h + 1) >> 1; }
+static inline int32_t tw_patches_of_length(const tw_winograd_sizes *n, int32_t length) {
+  return (length + TW_RESULTS_OF(n->form) - 1) / TW_RESULTS_OF(n->form);
+}
+static inline int32_t tw_patches_across(const tw_winograd_sizes *n) { return tw_patches_of_length(n, n->out_w); }
+static inline int32_t tw_patches_down(const tw_winograd_sizes *n) { return tw_patches_of_length(n, n->out_h); }
 static inline int32_t tw_lines_of_patches(const tw_winograd_sizes *n) { return n->batch * tw_patches_down(n); }
 
 /* Patches that are kept at once: whole lines of them, or a part of one line. */
@@ -27,7 +36,8 @@ typedef struct {
 } tw_patch_grid;
 
 static inline tw_patch_grid tw_patches_at_once(const tw_winograd_sizes *n) {
-  const int32_t room = TW_WINOGRAD_FLOATS / (16 * tw_max(1, n->channels + tw_whole_quads(n->filters)));
+  const int32_t matrices = TW_POINTS_OF(n->form) * TW_POINTS_OF(n->form);
+  const int32_t room = TW_WINOGRAD_FLOATS / (matrices * tw_max(1, n->channels + tw_whole_quads(n->filters)));
   const int32_t across = tw_patches_across(n);
   const tw_patch_grid lines = {tw_max(1, tw_min(tw_lines_of_patches(n), room / tw_max(1, across))), across};
   const tw_patch_grid part = {1, tw_max(4, room & ~3)};
@@ -39,45 +49,56 @@ static inline int32_t tw_quads_at_once(const tw_winograd_sizes *n) {
   return (grid.lines * grid.columns + 3) >> 2;
 }
 
-/* Filters, patches and products; a zero. */
-static inline int64_t tw_winograd_bytes(const tw_winograd_sizes *n) {
-  const int64_t channels = n->channels, filters = tw_whole_quads(n->filters) >> 2, quads = tw_quads_at_once(n);
-  return 4 * (TW_CELL * (filters * channels + quads * channels + 4 * quads * filters) + 1);
+/* Columns of a line of patches, transformed one way; cores begin in different banks. */
+static inline int32_t tw_line_floats(const tw_winograd_sizes *n) {
+  const int32_t columns = (tw_patches_at_once(n).columns - 1) * TW_STEP_OF(n->form) + TW_PIXELS_OF(n->form);
+  return columns * TW_POINTS_OF(n->form) + ((16 - columns * TW_POINTS_OF(n->form)) & 15) + 2;
 }
 
+/* Filters, patches and products; lines of all cores; a zero. */
+static inline int64_t tw_winograd_bytes(const tw_winograd_sizes *n, int32_t cores) {
+  const int64_t channels = n->channels, filters = tw_whole_quads(n->filters) >> 2, quads = tw_quads_at_once(n);
+  const int64_t cells = filters * channels + quads * channels + 4 * quads * filters;
+  return 4 * (TW_CELL_OF(n->form) * cells + cores * tw_line_floats(n) + 1);
+}
+
+/* ---- sizes of calls ---- */
+
 static inline tw_winograd_sizes tw_winograd_of_conv(const tw_conv_params *p) {
-  const tw_winograd_sizes found = {p->batch, p->out_h, p->out_w, p->in_channels, p->out_channels};
+  const tw_winograd_sizes found = {p->batch, p->out_h, p->out_w, p->in_channels, p->out_channels, p->stride_h == 1 ? 1 : 2};
   return found;
 }
 
 /* The gradient by the image is a convolution of the gradient of the result. */
 static inline tw_winograd_sizes tw_winograd_of_gradient(const tw_conv_gradient_params *p) {
-  const tw_winograd_sizes found = {p->batch, p->in_h, p->in_w, p->filters, p->channels};
+  const tw_winograd_sizes found = {p->batch, p->in_h, p->in_w, p->filters, p->channels, p->stride_h == 1 ? 1 : 3};
   return found;
 }
 
 /* The gradient by the filters has the patches of the convolution. */
 static inline tw_winograd_sizes tw_winograd_of_filters(const tw_conv_gradient_params *p) {
-  const tw_winograd_sizes found = {p->batch, p->out_h, p->out_w, p->channels, p->filters};
+  const tw_winograd_sizes found = {p->batch, p->out_h, p->out_w, p->channels, p->filters, p->stride_h == 1 ? 1 : 2};
   return found;
 }
 
-static inline int64_t tw_conv_winograd_scratch(const tw_conv_params *p) {
+static inline int64_t tw_conv_winograd_scratch(const tw_conv_params *p, int32_t cores) {
   const tw_winograd_sizes n = tw_winograd_of_conv(p);
-  return tw_winograd_bytes(&n);
+  return tw_winograd_bytes(&n, cores);
 }
 
-static inline int64_t tw_conv_input_grad_winograd_scratch(const tw_conv_gradient_params *p) {
+static inline int64_t tw_conv_input_grad_winograd_scratch(const tw_conv_gradient_params *p, int32_t cores) {
   const tw_winograd_sizes n = tw_winograd_of_gradient(p);
-  return tw_winograd_bytes(&n);
+  return tw_winograd_bytes(&n, cores);
 }
 
-/* Patches of the image and of g; four rows of products of each core; a zero. */
+/* Patches of the image and of g; four rows of products and a line of each core; a zero. */
 static inline int64_t tw_conv_weight_grad_winograd_scratch(const tw_conv_gradient_params *p, int32_t cores) {
   const tw_winograd_sizes n = tw_winograd_of_filters(p);
   const int64_t columns = (n.channels + n.filters) >> 2;
-  return 4 * (TW_CELL * (4 * tw_quads_at_once(&n) * columns + 4 * cores) + 1);
+  return 4 * (TW_CELL_OF(n.form) * (4 * tw_quads_at_once(&n) * columns + 4 * cores) + cores * tw_line_floats(&n) + 1);
 }
+
+/* ---- work ---- */
 
 /* Rounds of patches that are kept at once. */
 static inline int64_t tw_winograd_rounds(const tw_winograd_sizes *n) {
@@ -85,36 +106,40 @@ static inline int64_t tw_winograd_rounds(const tw_winograd_sizes *n) {
   return tw_up(tw_lines_of_patches(n), grid.lines) * tw_up(tw_patches_across(n), grid.columns);
 }
 
-/* The call; elements of filters that are transformed, and of patches and results; products of blocks. */
+/* The call and its rounds; elements of filters that are transformed, of patches, and of results; products of blocks. */
 static inline int64_t tw_winograd_work(const tw_winograd_sizes *n, int32_t cores, double *units) {
+  const tw_patch_grid grid = tw_patches_at_once(n);
   const int64_t quads = tw_quads_at_once(n), rounds = tw_winograd_rounds(n);
-  const int64_t blocks = rounds * tw_up(16 * quads * tw_up(n->filters, 4), cores);
-  const int64_t elements = rounds * tw_up(4 * quads * (n->channels + n->filters), cores);
-  TW_UNITS(1, tw_up((int64_t)n->filters * n->channels, cores), elements, blocks * n->channels);
+  const int64_t matrices = TW_POINTS_OF(n->form) * TW_POINTS_OF(n->form);
+  const int64_t blocks = rounds * tw_up(matrices * quads * tw_up(n->filters, 4), cores);
+  const int64_t patches = rounds * tw_up(grid.lines * n->channels, cores) * grid.columns;
+  const int64_t results = rounds * tw_up(4 * quads * n->filters, cores);
+  TW_UNITS(1, rounds, tw_up((int64_t)n->filters * n->channels, cores), patches, results, blocks, blocks * n->channels);
 }
 
 static inline int64_t tw_conv_winograd_work(const tw_conv_params *p, const tw_conv_loops *tile, int32_t cores, double *units) {
-  const tw_winograd_sizes n = {(int32_t)tile->n, (int32_t)tile->y, (int32_t)tile->x, (int32_t)tile->c, (int32_t)tile->f};
-  (void)p;
+  const tw_winograd_sizes n = {(int32_t)tile->n, (int32_t)tile->y, (int32_t)tile->x, (int32_t)tile->c, (int32_t)tile->f,
+                               p->stride_h == 1 ? 1 : 2};
   return tw_winograd_work(&n, cores, units);
 }
 
 static inline int64_t tw_conv_input_grad_winograd_work(const tw_conv_gradient_params *p, const tw_conv_loops *tile,
                                                        int32_t cores, double *units) {
-  const tw_winograd_sizes n = {(int32_t)tile->n, (int32_t)tile->y, (int32_t)tile->x, (int32_t)tile->f, (int32_t)tile->c};
-  (void)p;
+  const tw_winograd_sizes n = {(int32_t)tile->n, (int32_t)tile->y, (int32_t)tile->x, (int32_t)tile->f, (int32_t)tile->c,
+                               p->stride_h == 1 ? 1 : 3};
   return tw_winograd_work(&n, cores, units);
 }
 
-/* The call and its rounds; elements of patches of the image and of g; blocks of four filters and channels, and their products. */
+/* The call and its rounds; patches of the image and of g; blocks of four filters and channels, and their products. */
 static inline int64_t tw_conv_weight_grad_winograd_work(const tw_conv_gradient_params *p, const tw_conv_loops *tile,
                                                         int32_t cores, double *units) {
-  const tw_winograd_sizes n = {(int32_t)tile->n, (int32_t)tile->y, (int32_t)tile->x, (int32_t)tile->c, (int32_t)tile->f};
-  const int64_t patches = 4 * tw_quads_at_once(&n), rounds = tw_winograd_rounds(&n);
+  const tw_winograd_sizes n = {(int32_t)tile->n, (int32_t)tile->y, (int32_t)tile->x, (int32_t)tile->c, (int32_t)tile->f,
+                               p->stride_h == 1 ? 1 : 2};
+  const tw_patch_grid grid = tw_patches_at_once(&n);
+  const int64_t patches = grid.lines * grid.columns, rounds = tw_winograd_rounds(&n);
   const int64_t blocks = rounds * tw_up(tw_up(n.filters, 4) * tw_up(n.channels, 4), cores);
-  (void)p;
-  TW_UNITS(1, rounds, rounds * tw_up(patches * n.channels, cores), rounds * tw_up(patches * n.filters, cores), blocks,
-           blocks * patches);
+  const int64_t of_image = rounds * tw_up(grid.lines * n.channels, cores) * grid.columns;
+  TW_UNITS(1, rounds, of_image, rounds * tw_up(patches * n.filters, cores), blocks, blocks * patches);
 }
 
 #endif
