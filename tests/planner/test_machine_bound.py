@@ -76,8 +76,8 @@ def test_padding_is_no_work() -> None:
 
 @fast
 def test_transformed_patches_multiply_less() -> None:
-    """16 products in place of 36, by four units; with strides all of them."""
-    for stride, pixels, share in ((1, 18, 16 / 36), (2, 33, 1.0)):
+    """36 products in place of 144, by four units; with strides of two 25 in place of 36, with others all of them."""
+    for stride, pixels, share in ((1, 18, 36 / 144), (2, 33, 25 / 36), (3, 48, 1.0)):
         conv = node("Conv", "x w", "y", strides=[stride, stride])
         made = model([conv], {"x": (1, 32, pixels, pixels)}, ["y"], {"w": np.ones((32, 32, 3, 3), np.float32)})
         macs = 16 * 16 * 9 * 32 * 32

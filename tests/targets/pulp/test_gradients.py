@@ -34,6 +34,13 @@ DENSE = [
     (2, 9, 40, 16, 24, 3, 1, 1, 1, 1),
     (1, 7, 6, 12, 20, 3, 1, 0, 1, 1),
     (1, 2, 600, 4, 16, 3, 1, 1, 1, 1),
+    (1, 1, 1, 1, 1, 3, 1, 1, 1, 1),
+    (2, 1, 5, 3, 2, 3, 2, 1, 1, 1),
+    (1, 2, 2, 4, 4, 3, 1, 2, 1, 1),
+    (1, 13, 9, 9, 8, 3, 2, 0, 1, 1),
+    (2, 8, 12, 16, 5, 3, 2, 2, 1, 1),
+    (1, 6, 9, 40, 36, 3, 1, 1, 1, 1),
+    (1, 10, 8, 40, 24, 3, 2, 1, 1, 1),
 ]
 DEPTHWISE = [
     (1, 9, 8, 6, 6, 3, 1, 1, 1, 6),
@@ -76,10 +83,10 @@ def gradients(shape: tuple[int, ...], kind: str) -> list[Case]:
         case(f"conv_weight_grad_{kind}", by_w, floats(batch, height, width, channels), g),
         case(f"conv_input_grad_{kind}", by_x, g, w),
     ]
-    if groups > 1 or kernel != 3 or {stride, dilation} != {1}:
+    if groups > 1 or kernel != 3 or dilation != 1 or stride > 2:
         return found
-    found.append(case("conv_input_grad_winograd", by_x, g, w))
-    has_quads = channels % 4 == 0 and filters % 4 == 0
+    found.append(case("conv_input_grad_winograd" + ("" if stride == 1 else "_strided"), by_x, g, w))
+    has_quads = channels % 4 == 0 and filters % 4 == 0 and stride == 1
     return [*found, replace(found[0], kernel=BY_STEM["conv_weight_grad_winograd"])] if has_quads else found
 
 

@@ -46,15 +46,16 @@ def conv(seed: int, source: str) -> Case:
     return Case(kernel, Conv(strides, dilations, padding, groups, channels_last=True), [x, w, bias])
 
 
-def winograd(seed: int) -> Case:
+def winograd(seed: int, stride: int) -> Case:
     draw = Draw(seed)
     spatial = [2 + draw.size(9) for _ in range(2)]
     channels, filters = draw.size(21), draw.size(21)
     x, w = draw.array("float32", draw.size(2), *spatial, channels), draw.array("float32", filters, 3, 3, channels)
     bias = draw.array("float32", filters) if draw.flag() else None
     padding = tuple(draw.size(3) - 1 for _ in range(4))
-    kernel = next(kernel for kernel in KERNELS if kernel.source == "conv_winograd_f32.c")
-    return Case(kernel, Conv((1, 1), (1, 1), padding, channels_last=True), [x, w, bias])
+    source = {1: "conv_winograd_f32.c", 2: "conv_winograd_strided_f32.c"}[stride]
+    kernel = next(kernel for kernel in KERNELS if kernel.source == source)
+    return Case(kernel, Conv((stride, stride), (1, 1), padding, channels_last=True), [x, w, bias])
 
 
 def activated(case: Case) -> Case:
@@ -66,7 +67,7 @@ def activated(case: Case) -> Case:
 def test_products_and_convolutions(cores: int) -> None:
     sources = ("conv_blocks_f32.c", "depthwise_rows_f32.c")
     cases = [conv(seed, source) for seed in range(40) for source in sources] + [matmul(seed) for seed in range(40)]
-    cases += [winograd(seed) for seed in range(24)]
+    cases += [winograd(seed, stride) for seed in range(16) for stride in (1, 2)]
     cases += [activated(case) for case in cases[::3]]
     check(share(cases, cores), SIRACUSA, cores)
 

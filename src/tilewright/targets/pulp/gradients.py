@@ -11,7 +11,7 @@ from tilewright.ops.convweightgrad import ConvWeightGrad
 from tilewright.ops.gelugrad import GeluGrad
 from tilewright.ops.relugrad import ReluGrad
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.pulp.patches import gradients_by_filters, gradients_by_operand
+from tilewright.targets.pulp.patches import gradient_by_filters, gradients_by_operand
 from tilewright.targets.pulp.sizes import by_cores, in_c
 
 
@@ -57,7 +57,7 @@ def kernels(cores: int) -> tuple[Kernel, ...]:
             scratch=by_cores("tw_conv_input_grad_channels_scratch", cores), cooperative=True, unsplit_loops=WINDOW,
             header="conv_gradient.h", work=in_c.work("tw_conv_input_grad_channels_work"),
         ),
-        *gradients_by_filters(cores),
+        gradient_by_filters(cores),
         Kernel(
             ConvWeightGrad, "conv_weight_grad_blocks.c", OF_FILTERS, {}, unsupported_reason=dense, cooperative=True,
             unsplit_loops=frozenset({"n", "y", "x"}), multiples={"f": 4, "c": 4}, header="conv_gradient.h",

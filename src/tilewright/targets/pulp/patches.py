@@ -62,7 +62,7 @@ def patches_of(op: Op) -> Patches | None:
     match op:
         case Conv() | ConvInputGrad() | ConvWeightGrad() if {*op.strides} == {1}:
             return ONE
-        case Conv() | ConvWeightGrad() if {*op.strides} == {2}:
+        case Conv() if {*op.strides} == {2}:
             return TWO
         case ConvInputGrad() if {*op.strides} == {2}:
             return TWO_BY_OPERAND
@@ -144,14 +144,12 @@ def gradients_by_operand(cores: int) -> tuple[Kernel, ...]:
     )  # fmt: skip
 
 
-def gradients_by_filters(cores: int) -> tuple[Kernel, ...]:
-    return tuple(
-        Kernel(
-            ConvWeightGrad, f"conv_weight_grad_{name}.c", "X:float32 G:float32 -> Y:float32", {},
-            scratch=by_cores("tw_conv_weight_grad_winograd_scratch", cores),
-            unsupported_reason=partial(of_stride, stride), cooperative=True,
-            unsplit_loops=frozenset({"n", "y", "x", "r", "s"}), multiples={"f": 4, "c": 4}, min_tile={"f": 4, "c": 4},
-            work=in_c.work("tw_conv_weight_grad_winograd_work"), header="conv_gradient.h",
-            instead="conv_weight_grad_blocks.c", samples=partial(samples, stride),
-        ) for stride, name in KERNELS.items()
+def gradient_by_filters(cores: int) -> Kernel:
+    """With strides of one: with others blocks are as fast."""
+    return Kernel(
+        ConvWeightGrad, "conv_weight_grad_winograd.c", "X:float32 G:float32 -> Y:float32", {},
+        scratch=by_cores("tw_conv_weight_grad_winograd_scratch", cores), unsupported_reason=partial(of_stride, 1),
+        cooperative=True, unsplit_loops=frozenset({"n", "y", "x", "r", "s"}), multiples={"f": 4, "c": 4},
+        min_tile={"f": 4, "c": 4}, work=in_c.work("tw_conv_weight_grad_winograd_work"), header="conv_gradient.h",
+        instead="conv_weight_grad_blocks.c", samples=partial(samples, 1),
     )  # fmt: skip

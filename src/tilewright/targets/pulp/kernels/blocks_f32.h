@@ -105,6 +105,39 @@ typedef struct {
   TW_A_STORE(8, 0) TW_A_FMA(14, a3, b2) TW_A_STORE(9, 4) TW_A_FMA(15, a3, b3) TW_A_STORE(10, 8)                  \
   TW_A_STORE(11, 12) TW_A_NEXT_ROW(to) TW_A_ROW("fsw", 12, 13, 14, 15, to)
 
+/* The first 16 products, which begin from nothing, with loads of what comes next in between. */
+#define TW_A_FMUL(t, x, y) "fmul.s f" #t ", f" #x ", f" #y "\n"
+#define TW_A_BEGIN_PRODUCTS(a0, a1, a2, a3, b0, b1, b2, b3, n0, n1, n2, n3, m0, m1, m2, m3)                       \
+  TW_A_FMUL(0, a0, b0) TW_A_LOAD_COLUMNS_1(n0, 0, a) TW_A_FMUL(1, a0, b1) TW_A_LOAD_COLUMNS_1(m0, 0, b)           \
+  TW_A_FMUL(2, a0, b2) TW_A_LOAD_COLUMNS_1(m1, 1, b) TW_A_FMUL(3, a0, b3) TW_A_LOAD_COLUMNS_1(m2, 2, b)           \
+  TW_A_FMUL(4, a1, b0) TW_A_LOAD_COLUMNS_1(m3, 3, b) TW_A_FMUL(5, a1, b1) TW_A_NEXT_COLUMN_3(b)                     \
+  TW_A_FMUL(6, a1, b2) TW_A_LOAD_COLUMNS_1(n1, 1, a) TW_A_FMUL(7, a1, b3) TW_A_LOAD_COLUMNS_1(n2, 2, a)           \
+  TW_A_FMUL(8, a2, b0) TW_A_LOAD_COLUMNS_1(n3, 3, a) TW_A_FMUL(9, a2, b1) TW_A_NEXT_COLUMN_3(a)                     \
+  TW_A_FMUL(10, a2, b2) TW_A_FMUL(11, a2, b3) TW_A_FMUL(12, a3, b0) TW_A_FMUL(13, a3, b1) TW_A_FMUL(14, a3, b2)   \
+  TW_A_FMUL(15, a3, b3)
+/* The last 16 products, with stores of totals and loads of the next block's first elements in between. */
+#define TW_A_END_PRODUCTS(a0, a1, a2, a3, b0, b1, b2, b3, n0, n1, n2, n3, m0, m1, m2, m3)                         \
+  TW_A_FMA(0, a0, b0) TW_A_LOAD_COLUMNS_1(n0, 0, a) TW_A_FMA(1, a0, b1) TW_A_LOAD_COLUMNS_1(m0, 0, b)             \
+  TW_A_FMA(2, a0, b2) TW_A_LOAD_COLUMNS_1(m1, 1, b) TW_A_FMA(3, a0, b3) TW_A_LOAD_COLUMNS_1(m2, 2, b)             \
+  TW_A_FMA(4, a1, b0) TW_A_STORE(0, 0) TW_A_FMA(5, a1, b1) TW_A_STORE(1, 4) TW_A_FMA(6, a1, b2) TW_A_STORE(2, 8)  \
+  TW_A_FMA(7, a1, b3) TW_A_STORE(3, 12) TW_A_FMA(8, a2, b0) TW_A_NEXT_ROW(to) TW_A_FMA(9, a2, b1)                 \
+  TW_A_STORE(4, 0) TW_A_FMA(10, a2, b2) TW_A_STORE(5, 4) TW_A_FMA(11, a2, b3) TW_A_STORE(6, 8)                    \
+  TW_A_FMA(12, a3, b0) TW_A_STORE(7, 12) TW_A_NEXT_ROW(to) TW_A_FMA(13, a3, b1) TW_A_STORE(8, 0)                  \
+  TW_A_FMA(14, a3, b2) TW_A_STORE(9, 4) TW_A_FMA(15, a3, b3) TW_A_STORE(10, 8) TW_A_STORE(11, 12)                 \
+  TW_A_NEXT_ROW(to) TW_A_LOAD_COLUMNS_1(m3, 3, b) TW_A_NEXT_COLUMN_3(b) TW_A_LOAD_COLUMNS_1(n1, 1, a)               \
+  TW_A_LOAD_COLUMNS_1(n2, 2, a) TW_A_LOAD_COLUMNS_1(n3, 3, a) TW_A_NEXT_COLUMN_3(a)                                 \
+  TW_A_ROW("fsw", 12, 13, 14, 15, to) TW_A_ON(to, to_block)
+/* Blocks one after the other, of an even number of elements. Behind the last one, its own first elements come again, so
+ * that nothing else is read. */
+#define TW_A_STRIP(length)                                                                                       \
+  TW_A_EXPANDED(TW_A_FETCH_ALL, COLUMNS, COLUMNS, TW_F_EVEN)                                                     \
+  "1:\n" TW_A_EXPANDED(TW_A_BEGIN_PRODUCTS, TW_F_EVEN, TW_F_ODD) "beqz %[pairs], 2f\n"                           \
+  TW_A_BEGIN TW_A_LOOP("%[pairs]", length) TW_A_EXPANDED(TW_A_MEET, COLUMNS, COLUMNS, 1, TW_F_ODD, TW_F_EVEN)    \
+  TW_A_EXPANDED(TW_A_MEET, COLUMNS, COLUMNS, 2, TW_F_EVEN, TW_F_ODD) TW_A_END                                    \
+  "2:\naddi %[blocks], %[blocks], -1\nbnez %[blocks], 3f\nmv %[a_jump], %[a_back]\nmv %[b_jump], %[b_back]\n3:\n" \
+  TW_A_ON(a0, a_jump) TW_A_ON(b0, b_jump) TW_A_EXPANDED(TW_A_END_PRODUCTS, TW_F_ODD, TW_F_EVEN)                  \
+  "bnez %[blocks], 1b\n"
+
 /* Pairs of elements with others behind them, in a loop of `length` instructions. */
 #define TW_A_PAIRS(A, B, length)                                                                                 \
   TW_A_BEGIN TW_A_LOOP("%[pairs]", length) TW_A_EXPANDED(TW_A_MEET, A, B, 1, TW_F_EVEN, TW_F_ODD)                \
@@ -186,6 +219,28 @@ TW_BLOCK tw_block_columns_f32(const float *a0, int32_t a_step, const float *b0, 
                    : TW_A_CLOBBERED);
 }
 
+/* The same for `blocks` blocks, at least one: operands of the next one are `jump` floats further, and so is where it goes.
+ * All begin from nothing. */
+TW_BLOCK tw_block_strip_f32(const float *a0, int32_t a_step, const float *b0, int32_t b_step, int32_t count, int32_t blocks,
+                            int32_t jump, float *to, int32_t to_step) {
+  const float zeros[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+  if (count & 1) {
+    for (; blocks > 0; blocks--, a0 += jump, b0 += jump, to += jump) {
+      const tw_block_ends ends = {zeros, 0, to, to_step};
+      tw_block_columns_f32(a0, a_step, b0, b_step, count, ends);
+    }
+    return;
+  }
+  const int32_t pairs = (count >> 1) - 1, a_back = -4 * count * a_step, b_back = -4 * count * b_step;
+  int32_t a_jump = a_back + 4 * jump, b_jump = b_back + 4 * jump;
+  __asm__ volatile(TW_A_STRIP(52)
+                   : [a0] "+r"(a0), [b0] "+r"(b0), [to] "+r"(to), [blocks] "+r"(blocks), [a_jump] "+r"(a_jump),
+                     [b_jump] "+r"(b_jump)
+                   : [a_step] "r"(4 * a_step), [b_step] "r"(4 * b_step), [a_back] "r"(a_back), [b_back] "r"(b_back),
+                     [pairs] "r"(pairs), [to_step] "r"(4 * to_step), [to_block] "r"(4 * jump - 12 * to_step)
+                   : TW_A_CLOBBERED);
+}
+
 /* The same in `turns` runs of `count` elements: at least one of each. */
 TW_BLOCK tw_block_runs_f32(tw_run a, tw_run b, int32_t count, int32_t turns, tw_block_ends ends) {
   const float *a0 = a.first, *b0 = b.first;
@@ -227,6 +282,15 @@ static inline void tw_block_columns_f32(const float *a, int32_t a_step, const fl
                                         tw_block_ends ends) {
   const float *const rows[4] = {a, a + 1, a + 2, a + 3}, *const columns[4] = {b, b + 1, b + 2, b + 3};
   tw_block_f32(rows, a_step, columns, b_step, count, ends);
+}
+
+static inline void tw_block_strip_f32(const float *a, int32_t a_step, const float *b, int32_t b_step, int32_t count,
+                                      int32_t blocks, int32_t jump, float *to, int32_t to_step) {
+  const float zeros[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+  for (; blocks > 0; blocks--, a += jump, b += jump, to += jump) {
+    const tw_block_ends ends = {zeros, 0, to, to_step};
+    tw_block_columns_f32(a, a_step, b, b_step, count, ends);
+  }
 }
 
 static inline void tw_block_runs_f32(tw_run a, tw_run b, int32_t count, int32_t turns, tw_block_ends ends) {

@@ -16,6 +16,7 @@ typedef struct {
   int32_t w_filter, w_channel, w_row, w_column; /* from one element to the next */
   int32_t bias_step, is_positive;
   float *filters, *patches, *products; /* cells */
+  int32_t column, columns;             /* quads of filters that are computed now: the first one, and how many */
 } tw_winograd;
 
 /* ---- filters: cells of four filters, channel by channel ---- */
@@ -43,10 +44,10 @@ static __attribute__((noinline)) void tw_transform_filter(const tw_winograd *k, 
 /* Filters that are not there repeat the last one. */
 static void tw_transform_filters(const tw_winograd *k) {
   const int32_t channels = k->sizes.channels;
-  const tw_share share = tw_share_of(tw_whole_quads(k->sizes.filters) * channels);
+  const tw_share share = tw_share_of(4 * k->columns * channels);
   for (int32_t i = share.first; i < share.end;) {
     const int32_t f = i / channels, c = i - f * channels, many = tw_min(channels - c, share.end - i);
-    const float *const from = k->w + tw_min(f, k->sizes.filters - 1) * k->w_filter + c * k->w_channel;
+    const float *const from = k->w + tw_min(4 * k->column + f, k->sizes.filters - 1) * k->w_filter + c * k->w_channel;
     tw_transform_filter(k, from, many, k->filters + ((f >> 2) * channels + c) * TW_CELL + (f & 3));
     i += many;
   }
@@ -68,26 +69,23 @@ static void tw_fill_last_quad(const tw_winograd *k, int32_t patches) {
 
 /* ---- products: cells of four filters, patch by patch ---- */
 
-/* Blocks of four patches and four filters below each other, from the quad of patches `quad` on. */
-static __attribute__((noinline)) void tw_multiply_strip(const tw_winograd *k, int32_t matrix, int32_t column, int32_t quad,
+/* Blocks of four patches and four filters in some matrices. */
+static __attribute__((noinline)) void tw_multiply_strip(const tw_winograd *k, int32_t quad, int32_t column, int32_t matrix,
                                                         int32_t blocks) {
-  const int32_t channels = k->sizes.channels, columns = tw_whole_quads(k->sizes.filters) >> 2;
-  const float zeros[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-  const float *a = k->patches + quad * channels * TW_CELL + 4 * matrix;
+  const int32_t channels = k->sizes.channels, columns = k->columns;
+  const float *const a = k->patches + quad * channels * TW_CELL + 4 * matrix;
   const float *const b = k->filters + column * channels * TW_CELL + 4 * matrix;
-  tw_block_ends ends = {zeros, 0, k->products + (4 * quad * columns + column) * TW_CELL + 4 * matrix, columns * TW_CELL};
-  for (; blocks > 0; blocks--, a += channels * TW_CELL, ends.to += 4 * columns * TW_CELL) {
-    tw_block_columns_f32(a, TW_CELL, b, TW_CELL, channels, ends);
-  }
+  float *const to = k->products + (4 * quad * columns + column) * TW_CELL + 4 * matrix;
+  tw_block_strip_f32(a, TW_CELL, b, TW_CELL, channels, blocks, 4, to, columns * TW_CELL);
 }
 
 static void tw_multiply_patches(const tw_winograd *k, int32_t patches) {
-  const int32_t rows = tw_whole_quads(patches) >> 2, columns = tw_whole_quads(k->sizes.filters) >> 2;
+  const int32_t rows = tw_whole_quads(patches) >> 2, columns = k->columns;
   const tw_share share = tw_share_of(TW_MATRICES * rows * columns);
   for (int32_t i = share.first; i < share.end;) {
-    const int32_t strip = i / rows, row = i - strip * rows, matrix = strip / columns;
-    const int32_t many = tw_min(rows - row, share.end - i);
-    tw_multiply_strip(k, matrix, strip - matrix * columns, row, many);
+    const int32_t strip = i / TW_MATRICES, matrix = i - strip * TW_MATRICES, row = strip / columns;
+    const int32_t many = tw_min(TW_MATRICES - matrix, share.end - i);
+    tw_multiply_strip(k, row, strip - row * columns, matrix, many);
     i += many;
   }
 }
@@ -152,34 +150,40 @@ static __attribute__((noinline)) void tw_transform_results(const tw_target *targ
 }
 
 static void tw_transform_products(const tw_winograd *k, const tw_round *round) {
-  const int32_t filters = k->sizes.filters, columns = tw_whole_quads(filters) >> 2;
+  const int32_t first = 4 * k->column, filters = tw_min(4 * k->columns, k->sizes.filters - first);
   const tw_share share = tw_share_of(tw_patches_of(round) * filters);
   for (int32_t i = share.first; i < share.end;) {
     const int32_t patch = i / filters, filter = i - patch * filters, many = tw_min(filters - filter, share.end - i);
-    const float *const from = k->products + (patch * columns + (filter >> 2)) * TW_CELL + (filter & 3);
-    const tw_target t = tw_target_of(k, tw_place_of(round, patch), filter);
-    const float *const bias = k->bias ? k->bias + filter * k->bias_step : k->image.zero;
+    const float *const from = k->products + (patch * k->columns + (filter >> 2)) * TW_CELL + (filter & 3);
+    const tw_target t = tw_target_of(k, tw_place_of(round, patch), first + filter);
+    const float *const bias = k->bias ? k->bias + (first + filter) * k->bias_step : k->image.zero;
     tw_transform_results(&t, bias, k->bias ? k->bias_step : 0, from, filter, filter + many);
     i += many;
   }
 }
 
-/* The patches of one round. */
-static void tw_winograd_round(const tw_winograd *k, tw_round round) {
-  const int32_t channels = k->sizes.channels, patches = tw_patches_of(&round);
+/* The patches of one round, with some filters after the other. If these are not all of them, they are transformed in each
+ * round. */
+static void tw_winograd_round(tw_winograd *k, tw_round round, int32_t is_first) {
+  const int32_t channels = k->sizes.channels, patches = tw_patches_of(&round), quads = tw_whole_quads(k->sizes.filters) >> 2;
+  const int32_t at_once = tw_filter_quads_at_once(&k->sizes);
   const tw_places next = {1, channels * TW_CELL - 3};
   tw_transform_patches(&k->image, &round, 0, TW_CELL, next, k->patches);
   tw_fill_last_quad(k, patches);
-  tw_barrier();
-  tw_multiply_patches(k, patches);
-  tw_barrier();
-  tw_transform_products(k, &round);
+  for (k->column = 0; k->column < quads; k->column += at_once) {
+    k->columns = tw_min(at_once, quads - k->column);
+    if (is_first || at_once < quads) tw_transform_filters(k);
+    tw_barrier();
+    tw_multiply_patches(k, patches);
+    tw_barrier();
+    tw_transform_products(k, &round);
+  }
 }
 
 /* A whole convolution; scratch has room for tw_winograd_bytes. */
 static void tw_winograd_run(tw_winograd *k, float *scratch) {
   const tw_winograd_sizes *const n = &k->sizes;
-  const int32_t columns = tw_whole_quads(n->filters) >> 2, quads = tw_quads_at_once(n);
+  const int32_t columns = tw_filter_quads_at_once(n), quads = tw_quads_at_once(n);
   const tw_patch_grid grid = tw_patches_at_once(n);
   k->filters = scratch;
   k->patches = k->filters + columns * n->channels * TW_CELL;
@@ -189,10 +193,9 @@ static void tw_winograd_run(tw_winograd *k, float *scratch) {
   k->image.zero = zero;
   if (tw_core() == 0) *zero = 0.0f;
   tw_barrier();
-  tw_transform_filters(k);
   for (int32_t line = 0; line < tw_lines_of_patches(n); line += grid.lines) {
     for (int32_t column = 0; column < tw_patches_across(n); column += grid.columns) {
-      tw_winograd_round(k, tw_round_at(n, line, column));
+      tw_winograd_round(k, tw_round_at(n, line, column), line + column == 0);
     }
   }
 }

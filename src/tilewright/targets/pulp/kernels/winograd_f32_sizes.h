@@ -17,10 +17,14 @@
 
 typedef struct {
   int32_t batch, out_h, out_w, channels, filters, form;
+  int32_t is_gradient; /* by filters */
 } tw_winograd_sizes;
 
-/* Floats of transformed patches and of their products that are kept at once, at the most where four patches take less. */
-#define TW_WINOGRAD_FLOATS 16384
+/* Floats that are kept at once, at the most where four patches or filters take less: of transformed filters, of patches and
+ * their products, and of patches of an image and a gradient. */
+#define TW_FILTER_FLOATS 20480
+#define TW_PATCH_FLOATS 16384
+#define TW_GRADIENT_FLOATS 24576
 
 static inline int32_t tw_whole_quads(int32_t count) { return (count + 3) & ~3; }
 static inline int32_t tw_patches_of_length(const tw_winograd_sizes *n, int32_t length) {
@@ -30,18 +34,29 @@ static inline int32_t tw_patches_across(const tw_winograd_sizes *n) { return tw_
 static inline int32_t tw_patches_down(const tw_winograd_sizes *n) { return tw_patches_of_length(n, n->out_h); }
 static inline int32_t tw_lines_of_patches(const tw_winograd_sizes *n) { return n->batch * tw_patches_down(n); }
 
+/* Quads of filters that are transformed at once. */
+static inline int32_t tw_filter_quads_at_once(const tw_winograd_sizes *n) {
+  const int32_t quads = tw_whole_quads(n->filters) >> 2, room = TW_FILTER_FLOATS / (TW_CELL_OF(n->form) * tw_max(1, n->channels));
+  return tw_max(1, tw_min(quads, room));
+}
+
 /* Patches that are kept at once: whole lines of them, or a part of one line. */
 typedef struct {
   int32_t lines, columns;
 } tw_patch_grid;
 
-static inline tw_patch_grid tw_patches_at_once(const tw_winograd_sizes *n) {
-  const int32_t matrices = TW_POINTS_OF(n->form) * TW_POINTS_OF(n->form);
-  const int32_t room = TW_WINOGRAD_FLOATS / (matrices * tw_max(1, n->channels + tw_whole_quads(n->filters)));
+/* As many as there is room for with so many floats each. */
+static inline tw_patch_grid tw_patches_in(const tw_winograd_sizes *n, int32_t room) {
   const int32_t across = tw_patches_across(n);
   const tw_patch_grid lines = {tw_max(1, tw_min(tw_lines_of_patches(n), room / tw_max(1, across))), across};
   const tw_patch_grid part = {1, tw_max(4, room & ~3)};
   return across <= part.columns ? lines : part;
+}
+
+static inline tw_patch_grid tw_patches_at_once(const tw_winograd_sizes *n) {
+  const int32_t matrices = TW_POINTS_OF(n->form) * TW_POINTS_OF(n->form);
+  if (n->is_gradient) return tw_patches_in(n, TW_GRADIENT_FLOATS / (matrices * tw_max(1, n->channels + n->filters)));
+  return tw_patches_in(n, TW_PATCH_FLOATS / (matrices * tw_max(1, n->channels + 4 * tw_filter_quads_at_once(n))));
 }
 
 static inline int32_t tw_quads_at_once(const tw_winograd_sizes *n) {
@@ -57,7 +72,7 @@ static inline int32_t tw_line_floats(const tw_winograd_sizes *n) {
 
 /* Filters, patches and products; lines of all cores; a zero. */
 static inline int64_t tw_winograd_bytes(const tw_winograd_sizes *n, int32_t cores) {
-  const int64_t channels = n->channels, filters = tw_whole_quads(n->filters) >> 2, quads = tw_quads_at_once(n);
+  const int64_t channels = n->channels, filters = tw_filter_quads_at_once(n), quads = tw_quads_at_once(n);
   const int64_t cells = filters * channels + quads * channels + 4 * quads * filters;
   return 4 * (TW_CELL_OF(n->form) * cells + cores * tw_line_floats(n) + 1);
 }
@@ -65,19 +80,19 @@ static inline int64_t tw_winograd_bytes(const tw_winograd_sizes *n, int32_t core
 /* ---- sizes of calls ---- */
 
 static inline tw_winograd_sizes tw_winograd_of_conv(const tw_conv_params *p) {
-  const tw_winograd_sizes found = {p->batch, p->out_h, p->out_w, p->in_channels, p->out_channels, p->stride_h == 1 ? 1 : 2};
+  const tw_winograd_sizes found = {p->batch, p->out_h, p->out_w, p->in_channels, p->out_channels, p->stride_h == 1 ? 1 : 2, 0};
   return found;
 }
 
 /* The gradient by the image is a convolution of the gradient of the result. */
 static inline tw_winograd_sizes tw_winograd_of_gradient(const tw_conv_gradient_params *p) {
-  const tw_winograd_sizes found = {p->batch, p->in_h, p->in_w, p->filters, p->channels, p->stride_h == 1 ? 1 : 3};
+  const tw_winograd_sizes found = {p->batch, p->in_h, p->in_w, p->filters, p->channels, p->stride_h == 1 ? 1 : 3, 0};
   return found;
 }
 
 /* The gradient by the filters has the patches of the convolution. */
 static inline tw_winograd_sizes tw_winograd_of_filters(const tw_conv_gradient_params *p) {
-  const tw_winograd_sizes found = {p->batch, p->out_h, p->out_w, p->channels, p->filters, p->stride_h == 1 ? 1 : 2};
+  const tw_winograd_sizes found = {p->batch, p->out_h, p->out_w, p->channels, p->filters, 1, 1};
   return found;
 }
 
@@ -106,35 +121,38 @@ static inline int64_t tw_winograd_rounds(const tw_winograd_sizes *n) {
   return tw_up(tw_lines_of_patches(n), grid.lines) * tw_up(tw_patches_across(n), grid.columns);
 }
 
-/* The call and its rounds; elements of filters that are transformed, of patches, and of results; products of blocks. */
+/* The call, its rounds, and these for each part of the filters; elements of filters that are transformed, of patches, and of
+ * results; products of blocks. */
 static inline int64_t tw_winograd_work(const tw_winograd_sizes *n, int32_t cores, double *units) {
   const tw_patch_grid grid = tw_patches_at_once(n);
   const int64_t quads = tw_quads_at_once(n), rounds = tw_winograd_rounds(n);
   const int64_t matrices = TW_POINTS_OF(n->form) * TW_POINTS_OF(n->form);
-  const int64_t blocks = rounds * tw_up(matrices * quads * tw_up(n->filters, 4), cores);
+  const int64_t filters = tw_up(n->filters, 4), at_once = tw_filter_quads_at_once(n), parts = tw_up(filters, at_once);
+  const int64_t blocks = rounds * parts * tw_up(matrices * quads * tw_least(filters, at_once), cores);
+  const int64_t transformed = tw_up(4 * tw_least(filters, at_once) * n->channels, cores) * parts * (parts > 1 ? rounds : 1);
   const int64_t patches = rounds * tw_up(grid.lines * n->channels, cores) * grid.columns;
   const int64_t results = rounds * tw_up(4 * quads * n->filters, cores);
-  TW_UNITS(1, rounds, tw_up((int64_t)n->filters * n->channels, cores), patches, results, blocks, blocks * n->channels);
+  TW_UNITS(1, rounds, rounds * parts, transformed, patches, results, blocks, blocks * n->channels);
 }
 
 static inline int64_t tw_conv_winograd_work(const tw_conv_params *p, const tw_conv_loops *tile, int32_t cores, double *units) {
   const tw_winograd_sizes n = {(int32_t)tile->n, (int32_t)tile->y, (int32_t)tile->x, (int32_t)tile->c, (int32_t)tile->f,
-                               p->stride_h == 1 ? 1 : 2};
+                               p->stride_h == 1 ? 1 : 2, 0};
   return tw_winograd_work(&n, cores, units);
 }
 
 static inline int64_t tw_conv_input_grad_winograd_work(const tw_conv_gradient_params *p, const tw_conv_loops *tile,
                                                        int32_t cores, double *units) {
   const tw_winograd_sizes n = {(int32_t)tile->n, (int32_t)tile->y, (int32_t)tile->x, (int32_t)tile->f, (int32_t)tile->c,
-                               p->stride_h == 1 ? 1 : 3};
+                               p->stride_h == 1 ? 1 : 3, 0};
   return tw_winograd_work(&n, cores, units);
 }
 
 /* The call and its rounds; patches of the image and of g; blocks of four filters and channels, and their products. */
 static inline int64_t tw_conv_weight_grad_winograd_work(const tw_conv_gradient_params *p, const tw_conv_loops *tile,
                                                         int32_t cores, double *units) {
-  const tw_winograd_sizes n = {(int32_t)tile->n, (int32_t)tile->y, (int32_t)tile->x, (int32_t)tile->c, (int32_t)tile->f,
-                               p->stride_h == 1 ? 1 : 2};
+  const tw_winograd_sizes n = {(int32_t)tile->n, (int32_t)tile->y, (int32_t)tile->x, (int32_t)tile->c, (int32_t)tile->f, 1, 1};
+  (void)p;
   const tw_patch_grid grid = tw_patches_at_once(&n);
   const int64_t patches = grid.lines * grid.columns, rounds = tw_winograd_rounds(&n);
   const int64_t blocks = rounds * tw_up(tw_up(n.filters, 4) * tw_up(n.channels, 4), cores);

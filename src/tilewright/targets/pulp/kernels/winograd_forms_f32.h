@@ -4,8 +4,8 @@
  *   2  windows two pixels apart: two results from five pixels, in five products (of six), two of them for the middle tap;
  *   3  the gradient of 2 by its pixels: four pixels from three gradients, in five products (of six).
  *
- * Pixels and taps become one factor for each product, and products become results. Gradients by taps take the same way
- * backwards: results become factors, and products become taps. Form 1 evaluates polynomials at 0, 1, -1, 2, -2 and
+ * Pixels and taps become one factor for each product, and products become results. The gradient of 1 by its taps takes the
+ * same way backwards: results become factors, and products become taps. Form 1 evaluates polynomials at 0, 1, -1, 2, -2 and
  * infinity; its divisions are on the side of the results, of which there are fewest. */
 #ifndef TW_WINOGRAD_FORMS_F32_H
 #define TW_WINOGRAD_FORMS_F32_H
@@ -77,12 +77,6 @@ TW_TRANSFORM tw_results_of(const float m[5], float start, float y[2]) {
   const float middle = start + m[1];
   y[0] = middle + m[0] + m[3], y[1] = middle - m[2] + m[4];
 }
-
-TW_TRANSFORM tw_factors_of_results(const float y[2], float m[5]) {
-  m[0] = m[3] = y[0], m[1] = y[0] + y[1], m[2] = -y[1], m[4] = y[1];
-}
-
-TW_TRANSFORM tw_taps_of(const float m[5], float w[3]) { w[0] = m[0] + m[1], w[1] = m[3] + m[4], w[2] = m[1] + m[2]; }
 
 #else
 
