@@ -68,7 +68,7 @@ def test_the_chart_has_means_over_seeds() -> None:
     results = Results("s", "s_study", axes, ("cycles",), tuple(rows), 6, 6, 1, 1.0, 0.1)
     chart = accuracy_chart(results)
     assert chart is not None
-    (line,) = chart.choices["accuracy along parameter.noise"]["data"]
+    (line,) = chart.choices["accuracy along noise"]["data"]
     assert line["x"] == [0, 0.5]
     assert np.allclose(line["y"], [0.92, 0.42])
     assert np.allclose(line["error_y"]["array"], 0.02)
@@ -81,7 +81,7 @@ def test_the_chart_has_a_line_for_each_setting_that_is_a_word() -> None:
     results = Results("s", "s_study", ("parameter.noise", "optimise"), ("cycles",), tuple(rows), 4, 4, 1, 1.0, 0.1)
     chart = accuracy_chart(results)
     assert chart is not None
-    lines = chart.choices["accuracy along parameter.noise"]["data"]
+    lines = chart.choices["accuracy along noise"]["data"]
     assert {line["name"]: line["y"] for line in lines} == {
         "cnn on rv32, optimise cycles": [0.0, 0.25],
         "cnn on rv32, optimise ram": [0.5, 0.75],

@@ -78,9 +78,9 @@ PAIRING = "cortex-m7"
 """Issues two instructions at a time."""
 REMARKS = {
     "cortex-m0plus": "the manual's cycles", "cortex-m4": "the manual's cycles",
-    "cortex-m33": "cycles as others have measured them",
-    PAIRING: "the fewest there may be, with two instructions at a time and all jumps foreseen",
-    "cortex-m55": "the fewest there may be, with vectors in two halves and nothing waited for",
+    "cortex-m33": "published measurements of its instructions",
+    PAIRING: "a lower bound: instructions are issued in pairs, and all branches are predicted",
+    "cortex-m55": "a lower bound: a vector instruction takes two cycles, and nothing stalls",
 }  # fmt: skip
 """What an estimate is."""
 

@@ -25,9 +25,9 @@ def duration(seconds: float) -> str:
 
 
 def milliseconds(value: float) -> str:
-    """A measured or predicted time with four digits: 36.63 ms, 14.65 s, 4 min 10 s."""
+    """A measured or predicted time with four digits: 79.11 us, 36.63 ms, 14.65 s, 4 min 10 s."""
     if value < 1000:
-        return f"{value:.4g} ms"
+        return f"{value * 1000:.4g} us" if value < 0.1 else f"{value:.4g} ms"
     return _minutes(value / 1000) if value >= 99_500 else f"{value / 1000:.4g} s"
 
 

@@ -52,14 +52,14 @@ def _computer_table(profile: Profile) -> tuple[tuple[str, ...], list[list[str | 
         [*_computer_cells(profile, one), *_touched(one) * has_bytes, *_shares(one) * has_peaks]
         for one in profile.layers
     ]
-    if _is_predicted(profile):
+    if is_predicted(profile):
         return headings, rows
     kept = [at for at, name in enumerate(headings) if name not in ("predicted", "error")]
     return tuple(headings[at] for at in kept), [[row[at] for at in kept] for row in rows]
 
 
-def _is_predicted(profile: Profile) -> bool:
-    """Predictions of a GPU's kernels are not of the same as C."""
+def is_predicted(profile: Profile) -> bool:
+    """Whether predictions are of what was timed: those of a GPU's kernels are not of the same as C."""
     has_bytes = any(layer.touched for layer in profile.layers)
     return not has_bytes or any(layer.peaks for layer in profile.layers)
 
@@ -85,7 +85,7 @@ def _computer_cells(profile: Profile, layer: LayerProfile) -> list[str | Text]:
 def _print_time(target: Console, profile: Profile) -> None:
     off = profile.predicted / max(profile.cycles, 1) - 1
     speed = f", {profile.macs_per_cycle:.1f} GMAC/s ({count(profile.macs)} MACs)" if profile.macs else ""
-    predicted = f"; predicted {off:+.1%}" if _is_predicted(profile) else ""
+    predicted = f"; predicted {off:+.1%}" if is_predicted(profile) else ""
     target.print(f" time {profile.cycles / 1e3:,.1f} us in the fastest call{speed}{predicted}")
     if profile.estimate:
         target.print(f" times are {profile.estimate}")

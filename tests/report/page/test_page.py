@@ -12,12 +12,15 @@ import pytest
 
 from tests.support.reported import ENDS_SCRIPT, LOADS_IMAGE, page, profiled, study
 from tilewright.profiling.memory_map import TENSOR, WORKING, MemoryMap, Occupied
+from tilewright.profiling.profile import NANOSECONDS
 from tilewright.profiling.spans import KERNEL, LAYER, Doing, spans
 from tilewright.report.page.content import Cell, Chart, Column, Drawing, Page, Table
+from tilewright.report.page.layer_bars import layer_bars
+from tilewright.report.page.layer_table import layer_table
 from tilewright.report.page.memory_maps import memory_charts
 from tilewright.report.page.pareto import pareto
 from tilewright.report.page.point_table import point_table
-from tilewright.report.page.profile_page import estimate_notes
+from tilewright.report.page.profile_page import estimate_notes, speed_totals
 from tilewright.report.page.program_page import program_page, settings_said
 from tilewright.report.page.study_page import study_page
 from tilewright.report.page.timeline import joined
@@ -72,6 +75,20 @@ def test_bars_are_the_cycles_of_the_layers() -> None:
     data = chart("layers").choices["cycles"]["data"]
     shown = {y: x for trace in data if trace["type"] == "bar" for y, x in zip(trace["y"], trace["x"], strict=True)}
     assert shown == {layer.number: layer.cycles for layer in found.profile.layers}
+
+
+def test_times_of_a_computer_are_no_cycles() -> None:
+    _, found = profiled()
+    profile = replace(found.profile, unit=NANOSECONDS)
+    bars = layer_bars(profile, dict.fromkeys((layer.engine for layer in profile.layers), "#000"))
+    assert list(bars.choices)[:2] == ["time", "GMAC/s"]
+    first = bars.choices["time"]["data"][0]
+    assert first["x"][0] == profile.layers[first["y"][0]].cycles / 1000
+    headings = [column.heading for column in layer_table(profile).columns]
+    assert {"us", "GMAC/s"} <= set(headings)
+    assert not any("cycle" in heading for heading in headings)
+    assert [total.name for total in speed_totals(profile)] == ["time"]
+    assert next(speed_totals(profile)).value.endswith(" us")
 
 
 def test_shares_of_core_time_add_up() -> None:
@@ -168,22 +185,22 @@ def test_estimates_are_said_to_be_estimates() -> None:
 def test_settings_are_said_where_they_are_not_the_usual() -> None:
     assert settings_said(Settings()) == {}
     said = settings_said(Settings(l1=5, engines=("a", "b"), memories=(("l2", 7),), weight_memory=False))
-    assert said == {"l1": "5", "engines": "a, b", "memories": "l2=7", "weight memory": "no"}
+    assert said == {"L1": "5", "engines": "a, b", "memories": "l2=7", "weight memory": "no"}
 
 
 def test_the_front_of_a_study() -> None:
     found = pareto(study())
     assert found is not None
-    assert next(iter(found.choices)) == "cycles against planned_ram_bytes"
-    assert "cycles against l1" in found.choices
-    data = found.choices["cycles against planned_ram_bytes"]["data"]
+    assert next(iter(found.choices)) == "cycles against planned RAM"
+    assert "cycles against L1" in found.choices
+    data = found.choices["cycles against planned RAM"]["data"]
     (line,) = [trace for trace in data if trace["mode"] == "lines"]
     assert line["x"] == [8000, 9000, 11000]
     assert line["y"] == [6000, 4500, 3750]
     points = {trace["name"]: trace for trace in data if trace["mode"] == "markers"}
     assert points["kws on siracusa"]["marker"]["symbol"] == ["square"] * 3
     assert points["kws on quad"]["marker"]["symbol"] == ["circle-open"] * 3
-    assert points["kws on siracusa"]["hovertext"][0].startswith("<b>kws on siracusa</b><br>l1 1000")
+    assert points["kws on siracusa"]["hovertext"][0].startswith("<b>kws on siracusa</b><br>L1 1000")
 
 
 def test_points_that_tell_nothing_have_no_picture() -> None:
@@ -194,7 +211,7 @@ def test_points_that_tell_nothing_have_no_picture() -> None:
 
 def test_the_table_of_a_study_has_all_rows_and_reasons() -> None:
     table = point_table(study())
-    assert [column.heading for column in table.columns][:5] == ["best", "model", "target", "l1", "engines"]
+    assert [column.heading for column in table.columns][:5] == ["best", "model", "target", "L1", "engines"]
     assert len(table.rows) == 8
     assert table.rows[-1][-1].text.startswith("needs 20 bytes")
     cycles = [column.heading for column in table.columns].index("cycles")

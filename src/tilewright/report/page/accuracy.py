@@ -12,6 +12,7 @@ from tilewright.exploring.row import AGREES, Row
 from tilewright.report.page.colours import by_name
 from tilewright.report.page.content import Chart, Figure
 from tilewright.report.page.figures import axis, figure
+from tilewright.report.page.key_words import words_of
 from tilewright.report.page.words import in_figure
 from tilewright.report.study_table import value_text
 
@@ -31,7 +32,10 @@ def accuracy_chart(results: Results) -> Chart | None:
         " their standard deviation."
     )
     return Chart(
-        ACCURACY, "Accuracy", caption, {f"accuracy along {name}": _figure(rows, name, settings) for name in axes}
+        ACCURACY,
+        "Accuracy",
+        caption,
+        {f"accuracy along {words_of(name)}": _figure(rows, name, settings) for name in axes},
     )
 
 
@@ -44,14 +48,14 @@ def _figure(rows: Sequence[Row], along: str, settings: Sequence[str]) -> Figure:
     lines: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         others = [
-            f"{name.removeprefix('parameter.')} {value_text(row.settings[name])}"
+            f"{words_of(name)} {value_text(row.settings[name])}"
             for name in settings
             if name != along and name in row.settings
         ]
         lines[", ".join([f"{row.model} on {row.target}", *others])].append(row)
     colours = by_name(lines)
     traces = [_line(name, colours[name], own, along) for name, own in lines.items()]
-    return figure(traces, HEIGHT, xaxis=axis(along), yaxis=axis(ACCURACY, tickformat=".0%"))
+    return figure(traces, HEIGHT, xaxis=axis(in_figure(words_of(along))), yaxis=axis(ACCURACY, tickformat=".0%"))
 
 
 def _line(name: str, colour: str, rows: Sequence[Row], along: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from tilewright.profiling.profile import Profile
 from tilewright.report.page.colours import QUIET
 from tilewright.report.page.content import Drawing
 from tilewright.report.page.layered_layout import NodePositions, layered
+from tilewright.report.page.time_words import time_words
 from tilewright.report.page.words import in_html, shortened
 
 WIDTH, HEIGHT, ACROSS, DOWN, EDGE = 196, 40, 212, 68, 10
@@ -41,7 +42,7 @@ def graph_picture(schedule: Schedule, profile: Profile, engines: Mapping[str, st
     legend |= {VIEW: QUIET} if any(node.op.view for node in schedule.graph.nodes) else {}
     caption = (
         "From the inputs at the top to the outputs; a box is a layer as it is computed, its colour the engine that"
-        " computes it. Under the pointer: operator, kernel, result and cycles. Drag it, and zoom by the buttons or by"
+        " computes it. Under the pointer: operator, kernel, result and time. Drag it, and zoom by the buttons or by"
         " Ctrl and the wheel; a double click shows the whole."
     )
     return Drawing("graph", "Graph", caption, svg(boxes), legend)
@@ -63,7 +64,7 @@ def _boxes(schedule: Schedule, profile: Profile, engines: Mapping[str, str]) -> 
         else:
             (kernel, engine), layer = (call[0].kernel.stem, call[0].engine), call[1]
             said = f"{layer.number} {_name(node)}: {node.op.kind} by {engine}.{kernel}; {_type(graph, node.key)}"
-            said += f"; {layer.cycles:,} cycles"
+            said += f"; {time_words(profile).said(layer.cycles)}"
             found[node.key] = Box(
                 graph.short_name(node), f"{layer.number} · {node.op.kind}", engines[engine], read, said
             )

@@ -11,8 +11,9 @@ from tilewright.report.numbers import size
 from tilewright.report.page.colours import QUIET, by_name
 from tilewright.report.page.content import Chart, Figure
 from tilewright.report.page.figures import axis, bytes_axis, figure
+from tilewright.report.page.time_words import time_words
 from tilewright.report.page.words import in_figure, lines_in_figure, shortened
-from tilewright.report.profile import SHORT
+from tilewright.report.profile import SHORT, is_predicted
 
 ROW, AROUND = 22, 110
 """Height of a layer's row, and of what is above and below all of them."""
@@ -26,18 +27,23 @@ Bars = list[dict[str, Any]]
 
 def layer_bars(profile: Profile, engines: Mapping[str, str], has_timeline: bool = True) -> Chart:
     """`engines`: their colours."""
-    choices = {"cycles": _figure(profile, [*_by_engine(profile, engines), _predicted(profile)], "cycles")}
+    words, shows_plan = time_words(profile), is_predicted(profile)
+    bars = [*_by_engine(profile, engines), *[_predicted(profile)] * shows_plan]
+    title = words.unit if words.name == words.unit else f"{words.name} ({words.unit})"
+    choices = {words.name: _figure(profile, bars, title)}
     if profile.macs:
-        choices["MACs per cycle"] = _figure(profile, _speeds(profile, engines), "MACs per cycle")
+        choices[words.speed] = _figure(profile, _speeds(profile, engines), words.speed)
     if profile.energy:
         choices["energy"] = _figure(profile, _energies(profile), "uJ")
     if any(layer.bytes_in + layer.bytes_out for layer in profile.layers):
         largest = max(layer.bytes_in + layer.bytes_out for layer in profile.layers)
         choices["bytes moved"] = _figure(profile, _moved(profile), bytes_axis("moved by the DMA", largest))
-    choices["time of the cores"] = _figure(
-        profile, _core_time(profile), "share of the cores' time", range=[0, 1], tickformat=".0%"
-    )
-    caption = "A bar for each layer, the first at the top; diamonds are the cycles that the plan expected."
+    if any(layer.stalls for layer in profile.layers):
+        choices["time of the cores"] = _figure(
+            profile, _core_time(profile), "share of the cores' time", range=[0, 1], tickformat=".0%"
+        )
+    expected = f"; diamonds are the {words.name} that the plan expected" if shows_plan else ""
+    caption = f"A bar for each layer, the first at the top{expected}."
     caption += " A click on a bar shows the layer in the timeline." if has_timeline else ""
     return Chart("layers", "Layers", caption, choices)
 
@@ -65,17 +71,21 @@ def _bar(name: str, colour: str, layers: list[LayerProfile], value: Callable[[La
 
 
 def _by_engine(profile: Profile, engines: Mapping[str, str]) -> Bars:
+    words = time_words(profile)
+
     def said(layer: LayerProfile) -> str:
         share = layer.cycles / max(profile.cycles, 1)
-        return f"{layer.cycles:,} cycles, {share:.1%} of all; {layer.engine}.{layer.kernel}"
+        return f"{words.said(layer.cycles)}, {share:.1%} of all; {layer.engine}.{layer.kernel}"
 
-    return [_bar(name, colour, _of(profile, name), lambda layer: layer.cycles, said)
+    return [_bar(name, colour, _of(profile, name), lambda layer: words.value(layer.cycles), said)
             for name, colour in engines.items() if _of(profile, name)]  # fmt: skip
 
 
 def _speeds(profile: Profile, engines: Mapping[str, str]) -> Bars:
+    words = time_words(profile)
+
     def said(layer: LayerProfile) -> str:
-        return f"{layer.macs_per_cycle:.2f} MACs per cycle; {layer.macs:,} MACs in {layer.cycles:,} cycles"
+        return f"{layer.macs_per_cycle:.2f} {words.speed}; {layer.macs:,} MACs in {words.said(layer.cycles)}"
 
     return [_bar(name, colour, _of(profile, name), lambda layer: layer.macs_per_cycle, said)
             for name, colour in engines.items() if _of(profile, name)]  # fmt: skip
@@ -86,11 +96,13 @@ def _of(profile: Profile, engine: str) -> list[LayerProfile]:
 
 
 def _predicted(profile: Profile) -> dict[str, Any]:
-    said = [f"{layer.predicted:,} cycles predicted, {layer.error:+.0%}" for layer in profile.layers]
+    words = time_words(profile)
+    said = [f"{words.said(layer.predicted)} predicted, {layer.error:+.0%}" for layer in profile.layers]
     return {
         "type": "scatter", "mode": "markers", "name": "predicted", "hoverinfo": "text",
         "marker": {"symbol": "diamond", "size": 8, "color": "#fff", "line": {"width": 1.5, "color": "#333"}},
-        "y": [layer.number for layer in profile.layers], "x": [layer.predicted for layer in profile.layers],
+        "y": [layer.number for layer in profile.layers],
+        "x": [words.value(layer.predicted) for layer in profile.layers],
         "hovertext": [lines_in_figure([title(one), text]) for one, text in zip(profile.layers, said, strict=True)],
     }  # fmt: skip
 

@@ -5,21 +5,32 @@ const charts = JSON.parse(document.getElementById("figures").textContent);
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 const narrow = window.matchMedia("(max-width: 40rem)");
 const NARROW_LETTERS = 12;
+// Marks along a narrow picture, of bytes and of layers.
+const [NARROW_SIZES, NARROW_NUMBERS] = [4, 10];
 // Buttons are named one by one: some of Plotly's send a chart away.
 const BUTTONS = [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]];
 const CONFIG = { responsive: true, displaylogo: false, modeBarButtons: BUTTONS, showSendToCloud: false, plotlyServerURL: "" };
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-// Names beside a picture, as far as there is room for them: numbers stay, names lose their beginning.
+// Names beside a picture, as far as there is room for them: numbers stay, names lose their middle.
 function tick(text, isBelow) {
   if (!narrow.matches) return text;
-  const number = /^\d+ /.exec(text)?.[0] ?? "";
+  const number = /^\d+ (?!B$)/.exec(text)?.[0] ?? "";
   if (isBelow && number) return number.trim();
   if (isBelow && text.endsWith(")")) return ""; // a view, which has no number
   const name = text.slice(number.length);
   if (name.length <= NARROW_LETTERS) return text;
-  return number + "…" + name.slice(1 - NARROW_LETTERS).replace(/^[^&]{0,3};/, "");
+  const half = NARROW_LETTERS / 2;
+  // An entity such as &lt; is not cut in two.
+  return number + name.slice(0, half).replace(/&[^;]*$|[._/]+$/, "") + "…" + name.slice(1 - half).replace(/^[^&]{0,4};/, "");
+}
+
+// Keeps one mark in so many, so that they lie side by side: slanted ones reach into the title.
+function thin(axis, most) {
+  const each = Math.ceil(axis.tickvals.length / most);
+  const kept = (_, at) => at % each === 0;
+  Object.assign(axis, { tickangle: 0, tickvals: axis.tickvals.filter(kept), ticktext: axis.ticktext.filter(kept) });
 }
 
 function styled(layout) {
@@ -29,7 +40,9 @@ function styled(layout) {
   found.modebar = { bgcolor: "rgba(0,0,0,0)", color: colour("--quiet"), activecolor: colour("--accent") };
   for (const name of Object.keys(layout).filter((key) => /^[xy]axis/.test(key))) {
     found[name] = { ...layout[name], gridcolor: colour("--line"), linecolor: colour("--line") };
-    if (layout[name].ticktext) found[name].ticktext = layout[name].ticktext.map((text) => tick(text, name[0] === "x"));
+    if (!layout[name].ticktext) continue;
+    found[name].ticktext = layout[name].ticktext.map((text) => tick(text, name[0] === "x"));
+    if (narrow.matches && name[0] === "x") thin(found[name], layout[name].rangemode ? NARROW_SIZES : NARROW_NUMBERS);
   }
   return found;
 }

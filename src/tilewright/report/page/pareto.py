@@ -13,6 +13,7 @@ from tilewright.exploring.row import AGREES, Row
 from tilewright.report.page.colours import by_name
 from tilewright.report.page.content import Chart, Figure
 from tilewright.report.page.figures import axis, bytes_axis, figure
+from tilewright.report.page.key_words import with_unit, words_of
 from tilewright.report.page.words import in_figure, lines_in_figure
 from tilewright.report.study_table import figure_text, value_text
 
@@ -48,7 +49,7 @@ def pareto(results: Results) -> Chart | None:
     if not pairs:
         return None
     varied = [name for name in results.axes if len({str(row.settings.get(name)) for row in rows}) > 1]
-    choices = {f"{_heading(pair.up)} against {_heading(pair.along)}": _figure(rows, pair, varied) for pair in pairs}
+    choices = {f"{with_unit(pair.up)} against {with_unit(pair.along)}": _figure(rows, pair, varied) for pair in pairs}
     caption = (
         "A point is a row of the table, named under the pointer; down and left is better. Filled points are"
         " Pareto-optimal. What was varied (bytes, cores, sizes of an array)"
@@ -80,12 +81,6 @@ def _differs(rows: Sequence[Row], pair: Pair) -> bool:
 
 def _having(rows: Sequence[Row], pair: Pair) -> list[Row]:
     return [row for row in rows if pair.up in row.metrics and pair.along in row.metrics]
-
-
-def _heading(name: str) -> str:
-    column = column_of(name)
-    unit = column.unit if column is not None and column.unit and column.unit != name else ""
-    return f"{name} ({unit})" if unit and unit not in name else name
 
 
 def _figure(rows: Sequence[Row], pair: Pair, varied: Sequence[str]) -> Figure:
@@ -133,8 +128,8 @@ def _points(
 
 
 def _said(row: Row, pair: Pair, varied: Sequence[str]) -> str:
-    settings = [f"{name} {value_text(row.settings[name])}" for name in varied if name in row.settings]
-    figures = [f"{name}: {figure_text(name, row.metrics[name])}" for name in (pair.up, pair.along)]
+    settings = [f"{words_of(name)} {value_text(row.settings[name])}" for name in varied if name in row.settings]
+    figures = [f"{with_unit(name)}: {figure_text(name, row.metrics[name])}" for name in (pair.up, pair.along)]
     return lines_in_figure([f"{row.model} on {row.target}", *settings, *figures])
 
 
@@ -142,8 +137,8 @@ def _axis(rows: Sequence[Row], name: str) -> dict[str, Any]:
     values = [row.metrics[name] for row in rows]
     far = min(values) > 0 and max(values) / min(values) > FAR_APART
     if far:
-        return axis(in_figure(_heading(name)), type="log", dtick=1)
+        return axis(in_figure(with_unit(name)), type="log", dtick=1)
     column = column_of(name)
     if column is not None and column.unit == "bytes":
-        return bytes_axis(in_figure(name), int(max(values)))
-    return axis(in_figure(_heading(name)), rangemode="tozero")
+        return bytes_axis(in_figure(words_of(name)), int(max(values)))
+    return axis(in_figure(with_unit(name)), rangemode="tozero")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tilewright.exploring.columns import column_of
 from tilewright.exploring.results import Results
 from tilewright.exploring.row import AGREES, Row
 from tilewright.report.page.content import Cell, Column, Table
+from tilewright.report.page.key_words import meaning_of, with_unit, words_of
 from tilewright.report.study_table import METRICS, figure_text, value_text
 
 
@@ -13,7 +13,7 @@ def point_table(results: Results) -> Table:
     """What was varied, what it gave, and why not; other metrics where all columns are asked for."""
     metrics = results.metrics
     columns = [Column("best", "none of its model is as good in all objectives and better in one"), Column("model"),
-               Column("target"), *(Column(axis) for axis in results.axes), Column("status"),
+               Column("target"), *(Column(words_of(axis), meaning_of(axis)) for axis in results.axes), Column("status"),
                *(_column(name, results) for name in metrics)]  # fmt: skip
     wrong = any(row.status != AGREES for row in results.rows)
     columns += [Column("reason")] if wrong else []
@@ -30,9 +30,8 @@ def point_table(results: Results) -> Table:
 
 
 def _column(name: str, results: Results) -> Column:
-    column = column_of(name)
-    said = f"{column.unit + ' ' if column.unit else ''}{column.meaning}" if column is not None else ""
-    return Column(name, said, True, name not in METRICS and name not in results.objectives)
+    is_detail = name not in METRICS and name not in results.objectives
+    return Column(with_unit(name), meaning_of(name), True, is_detail)
 
 
 def _setting(row: Row, axis: str) -> Cell:

@@ -13,6 +13,8 @@ from tilewright.report.page.content import Page, Total
 from tilewright.report.page.layer_bars import layer_bars
 from tilewright.report.page.layer_table import layer_table
 from tilewright.report.page.memory_maps import memory_charts
+from tilewright.report.page.time_words import OF_CHIPS, time_words
+from tilewright.report.profile import is_predicted
 from tilewright.version import VERSION
 
 SHORTER = "A saved profile has no timeline and no graph: `tilewright report MODEL --target TARGET` draws them."
@@ -37,10 +39,13 @@ def estimate_notes(profile: Profile) -> tuple[str, ...]:
 
 
 def speed_totals(profile: Profile) -> Iterator[Total]:
-    off = f"{profile.predicted / max(profile.cycles, 1) - 1:+.1%}"
-    median = f"{profile.predicted:,} predicted ({off}), median error of the layers {profile.median_error:.1%}"
-    least = f"; at least {profile.least:,} on this machine" if profile.least else ""
-    yield Total("cycles", f"{profile.cycles:,}", median + least)
+    words, off = time_words(profile), f"{profile.predicted / max(profile.cycles, 1) - 1:+.1%}"
+    expected = (
+        f"{words.said(profile.predicted)} predicted ({off}), median error of the layers {profile.median_error:.1%}"
+    )
+    least = f"at least {profile.least:,} on this machine" if profile.least else ""
+    said = "; ".join(filter(None, (expected if is_predicted(profile) else "", least)))
+    yield Total(words.name, words.figure(profile.cycles) if words is OF_CHIPS else words.said(profile.cycles), said)
 
 
 def work_totals(profile: Profile) -> Iterator[Total]:
@@ -48,7 +53,7 @@ def work_totals(profile: Profile) -> Iterator[Total]:
         each = f"{profile.instructions / profile.macs:.2f} per MAC" if profile.macs else ""
         yield Total("instructions", f"{profile.instructions:,}", each)
     if profile.macs:
-        yield Total("MACs per cycle", f"{profile.macs_per_cycle:.2f}", f"{count(profile.macs)} MACs")
+        yield Total(time_words(profile).speed, f"{profile.macs_per_cycle:.2f}", f"{count(profile.macs)} MACs")
     if profile.energy:
         value, _, power = energy_text(profile.energy).partition(", ")
         yield Total("energy", value, f"{power}: {energy_parts(profile.energy)}")

@@ -15,6 +15,7 @@ from tilewright.report.numbers import count, milliseconds, size
 from tilewright.report.page.colours import by_name
 from tilewright.report.page.content import Page, Total
 from tilewright.report.page.graph_picture import graph_picture
+from tilewright.report.page.key_words import words_of
 from tilewright.report.page.layer_bars import layer_bars
 from tilewright.report.page.layer_table import layer_table
 from tilewright.report.page.memory_maps import memory_charts
@@ -62,7 +63,7 @@ def _agreement(check: Check | None) -> Iterator[Total]:
 def settings_said(settings: Settings) -> dict[str, str]:
     """Those that are not as they are where nothing is said."""
     usual = asdict(Settings())
-    return {name.replace("_", " "): _value(value) for name, value in asdict(settings).items()
+    return {words_of(name): _value(value) for name, value in asdict(settings).items()
             if value != usual[name] and name != "pinned"}  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from tilewright.exploring.row import AGREES
 from tilewright.report.numbers import duration
 from tilewright.report.page.accuracy import accuracy_chart
 from tilewright.report.page.content import Page, Total
+from tilewright.report.page.key_words import words_of
 from tilewright.report.page.pareto import pareto
 from tilewright.report.page.point_table import point_table
 from tilewright.report.study_table import value_text
@@ -30,18 +31,18 @@ def _facts(results: Results) -> dict[str, str]:
     }
     for axis in results.axes:
         values = dict.fromkeys(value_text(row.settings[axis]) for row in rows if axis in row.settings)
-        found[axis] = "; ".join(values)
-    return found | {"objectives": ", ".join(results.objectives), "tilewright": results.version}
+        found[words_of(axis)] = "; ".join(values)
+    return found | {"objectives": ", ".join(map(words_of, results.objectives)), "tilewright": results.version}
 
 
 def _totals(results: Results) -> Iterator[Total]:
-    counts = ", ".join(f"{number} {status}" for status, number in results.counts.items())
+    counts = ", ".join(f"{status}: {number}" for status, number in results.counts.items())
     yield Total("points", f"{len(results.rows)} of {results.points}", counts)
     for model in dict.fromkeys(row.model for row in results.rows):
         own = [row for row in results.rows if row.model == model and row.status == AGREES and "cycles" in row.metrics]
         if own:
             fastest = min(own, key=lambda row: row.metrics["cycles"])
-            said = [f"{axis} {value_text(value)}" for axis, value in fastest.settings.items()]
+            said = [f"{words_of(axis)} {value_text(value)}" for axis, value in fastest.settings.items()]
             cycles = f"{int(fastest.metrics['cycles']):,} cycles"
             yield Total(f"fastest {model}", cycles, ", ".join([f"on {fastest.target}", *said]))
     yield Total("computed", str(results.computed), f"in {duration(results.seconds)}, the last time")

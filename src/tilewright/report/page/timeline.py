@@ -26,6 +26,7 @@ from tilewright.profiling.spans import tracks as tracks_of
 from tilewright.report.page.colours import QUIET, SERIES
 from tilewright.report.page.content import Chart, Span
 from tilewright.report.page.figures import axis, figure
+from tilewright.report.page.time_words import TimeWords, time_words
 from tilewright.report.page.words import in_figure, lines_in_figure, shortened
 
 MOST = 10_000
@@ -54,24 +55,27 @@ def timeline(found: Profiled, engines: Mapping[str, str]) -> Chart:
     tracks, layers = tracks_of(found), found.profile.layers
     doings = joined([one for one in spans(found) if one.end > one.start])
     lanes = _lanes(tracks, doings)
-    bars = [_overview(layers, engines)]
+    words = time_words(found.profile)
+    bars = [_overview(layers, engines, words)]
     for kind in KINDS:
         own = [one for one in doings if one.kind == kind]
-        bars.append(_bars(kind, own, [lanes.index(_lane(one, tracks)) for one in own], layers))
+        bars.append(_bars(kind, own, [lanes.index(_lane(one, tracks)) for one in own], layers, words))
     numbers, names = list(range(len(lanes))), [in_figure(name) for name in lanes]
     y = axis(tickvals=numbers, ticktext=names, range=[len(lanes) - 0.4, -0.6], fixedrange=True, showgrid=False)
-    x = axis("cycles since the call", range=[0, found.profile.cycles], tickformat=",d")
+    x = axis(f"{words.unit} since the call", range=[0, words.value(found.profile.cycles)], tickformat=",d")
     drawn = figure(
         [one for one in bars if one["x"]], AROUND + LANE * len(names), barmode="overlay", xaxis=x, yaxis=y,
         dragmode="zoom", uniformtext={"mode": "hide", "minsize": 9},
     )  # fmt: skip
     shown = [f"{kind}: {MEANINGS[kind]}" for kind in KINDS if any(one.kind == kind for one in doings)]
-    words = "; ".join(shown)
+    said = "; ".join(shown)
     caption = (
         "What every core, accelerator and the DMA do: drag over a part to see it closely, double-click for all;"
-        f" kinds are switched off and on in the legend. {words[:1].upper()}{words[1:]}."
+        f" kinds are switched off and on in the legend. {said[:1].upper()}{said[1:]}."
     )
-    around = tuple(Span(layer_title(layer), layer.time.start, layer.time.end) for layer in layers)
+    around = tuple(
+        Span(layer_title(layer), words.value(layer.time.start), words.value(layer.time.end)) for layer in layers
+    )
     return Chart("timeline", "Timeline", caption, {"": drawn}, around)
 
 
@@ -113,14 +117,12 @@ def _joined(doings: Iterable[Doing], gap: int) -> list[Doing]:
     return found
 
 
-def _overview(layers: Sequence[LayerProfile], engines: Mapping[str, str]) -> dict[str, Any]:
+def _overview(layers: Sequence[LayerProfile], engines: Mapping[str, str], words: TimeWords) -> dict[str, Any]:
     """A lane with the layers' own times, which add up to the whole."""
-    said = [
-        [layer_title(one), f"{one.engine}.{one.kernel}", f"{one.cycles:,} cycles from {one.time.start:,}"]
-        for one in layers
-    ]
+    times = [f"{words.said(one.cycles)} from {words.figure(one.time.start)}" for one in layers]
+    said = [[layer_title(one), f"{one.engine}.{one.kernel}", time] for one, time in zip(layers, times, strict=True)]
     return {
-        **_laid([one.time.start for one in layers], [one.time.end for one in layers]), "y": [0] * len(layers),
+        **_laid([one.time.start for one in layers], [one.time.end for one in layers], words), "y": [0] * len(layers),
         "name": "layers", "showlegend": False, "width": BACKGROUND, "hovertext": [lines_in_figure(one) for one in said],
         "marker": {"color": [engines[one.engine] for one in layers], "line": {"width": 0.5, "color": "#fff"}},
         "text": [in_figure(shortened(layer_title(one), 30)) for one in layers], "textposition": "inside",
@@ -128,22 +130,27 @@ def _overview(layers: Sequence[LayerProfile], engines: Mapping[str, str]) -> dic
     }  # fmt: skip
 
 
-def _bars(kind: str, doings: Sequence[Doing], lanes: list[int], layers: Sequence[LayerProfile]) -> dict[str, Any]:
+def _bars(
+    kind: str, doings: Sequence[Doing], lanes: list[int], layers: Sequence[LayerProfile], words: TimeWords
+) -> dict[str, Any]:
     return {
-        **_laid([one.start for one in doings], [one.end for one in doings]), "y": lanes, "name": kind,
+        **_laid([one.start for one in doings], [one.end for one in doings], words), "y": lanes, "name": kind,
         "width": BACKGROUND if kind == LAYER else 0.6, "textposition": "none", "opacity": 0.35 if kind == LAYER else 1,
         "marker": {"color": COLOURS[kind], "line": {"width": 0}},
-        "hovertext": [_said(one, layers[one.layer]) for one in doings],
+        "hovertext": [_said(one, layers[one.layer], words) for one in doings],
     }  # fmt: skip
 
 
-def _laid(starts: Sequence[int], ends: Sequence[int]) -> dict[str, Any]:
-    widths = [end - start for start, end in zip(starts, ends, strict=True)]
-    return {"type": "bar", "orientation": "h", "base": list(starts), "x": widths, "hoverinfo": "text"}
+def _laid(starts: Sequence[int], ends: Sequence[int], words: TimeWords) -> dict[str, Any]:
+    widths = [words.value(end - start) for start, end in zip(starts, ends, strict=True)]
+    return {
+        "type": "bar", "orientation": "h", "base": [words.value(start) for start in starts], "x": widths,
+        "hoverinfo": "text",
+    }  # fmt: skip
 
 
-def _said(one: Doing, layer: LayerProfile) -> str:
+def _said(one: Doing, layer: LayerProfile, words: TimeWords) -> str:
     size = f"{int(one.details['bytes']):,} bytes" if "bytes" in one.details else ""
     own = layer_title(layer)
-    time = f"{one.end - one.start:,} cycles from {one.start:,}"
+    time = f"{words.said(one.end - one.start)} from {words.figure(one.start)}"
     return lines_in_figure([one.name, "" if own in one.name else f"layer {own}", time, size])

@@ -41,9 +41,12 @@ def one_line(text: str) -> str:
 
 
 def shortened(text: str, letters: int) -> str:
-    """The end of a name tells more than its beginning."""
+    """Short names begin with what tells them apart, and end with what they are: the middle goes."""
     line = one_line(text)
-    return line if len(line) <= letters else "…" + line[1 - letters :]
+    if len(line) <= letters:
+        return line
+    end = max((letters - 1) // 2, 1)
+    return f"{line[: max(letters - 1 - end, 0)]}…{line[-end:]}"
 
 
 def numbered(title: str, letters: int) -> str:
