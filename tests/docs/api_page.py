@@ -15,6 +15,8 @@ from tilewright.target.settings import DEFAULT, OPTIONS
 
 ADDED = frozenset({"Settings"})
 """Has a table of its own."""
+HANDED_OVER = frozenset({"Adam", "AdamW", "CrossEntropy", "MeanSquares", "SGD"})
+"""Users make these and hand them over; their methods are for the compiler."""
 
 
 def page() -> str:
@@ -67,14 +69,18 @@ def _class(name: str, kind: type) -> str:
     rows = [f"| `{field}` | `{type_}` | {said} |" for field, type_, said in _fields(kind)]
     if rows:
         parts.append("\n".join(["| field | type | what it is |", "| --- | --- | --- |", *rows]))
-    parts += [_member(name, member, one) for member, one in _members(kind)]
+    if name not in HANDED_OVER:
+        parts += [_member(name, member, one) for member, one in _members(kind)]
     return "\n\n".join(parts)
 
 
 def _fields(kind: type) -> Iterator[tuple[str, str, str]]:
-    """Of a dataclass: names, types and what is said below each."""
-    if not is_dataclass(kind):
-        return
+    """Of a dataclass, with those that it inherits: names, types and what is said below each."""
+    above = [one for one in reversed(kind.__mro__) if is_dataclass(one)]
+    yield from {row[0]: row for one in above for row in _own_fields(one)}.values()
+
+
+def _own_fields(kind: type) -> Iterator[tuple[str, str, str]]:
     (found,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
     body = found.body if isinstance(found, ast.ClassDef) else []
     for at, one in enumerate(body):

@@ -16,12 +16,16 @@ Moments = Mapping[str, Value]
 
 @dataclass(frozen=True)
 class SGD:
-    """Down the gradient; with momentum down its running sum. `decay` is added to the gradient, times the weight."""
+    """Steps down the gradient, or with momentum down its running sum."""
 
     rate: float = 0.01
+    """What a gradient is multiplied by."""
     momentum: float = 0.0
+    """The share of the last step that is taken again; 0 keeps no memory of steps."""
     decay: float = 0.0
+    """Added to the gradient, times the weight."""
     nesterov: bool = False
+    """Whether momentum looks one step ahead."""
 
     def __post_init__(self) -> None:
         _check("SGD", rate=self.rate, momentum=self.momentum, decay=self.decay)
@@ -49,12 +53,16 @@ class SGD:
 
 @dataclass(frozen=True)
 class Adam:
-    """By running means of the gradient and of its square. `decay` is added to the gradient, times the weight."""
+    """Steps by running means of the gradient and of its square."""
 
     rate: float = 0.001
+    """Of a step."""
     betas: tuple[float, float] = (0.9, 0.999)
+    """How much of the running means of the gradient and of its square is kept."""
     epsilon: float = 1e-8
+    """Added to the root of the mean square, so that nothing is divided by zero."""
     decay: float = 0.0
+    """Added to the gradient, times the weight."""
 
     def __post_init__(self) -> None:
         _check(type(self).__name__, rate=self.rate, beta=min(self.betas), epsilon=self.epsilon, decay=self.decay)
@@ -89,6 +97,7 @@ class AdamW(Adam):
     """Adam whose decay shrinks the weight itself."""
 
     decay: float = 0.01
+    """The share of a weight that a step of rate 1 takes away."""
 
     def regularised(self, weight: Value, gradient: Value) -> tuple[Value, Value]:
         return gradient, weight * (1.0 - self.rate * self.decay)
