@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 TASTES = ("FORCE_COLOR", "NO_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE", "COLUMNS", "LINES", "CC")
 """Variables that change what commands print or how they compile."""
 
+SWITCH = "TILEWRIGHT_RECORD"
+"""Names a folder for what tests see: `tests/support/recorder.py`."""
+
 FAST, THOROUGH, IN_TURN, SHARES = "fast", "thorough", "in_turn", "shares files"
 TURNS = 10
 """Changes after which all of the thorough subset has been run."""
@@ -32,6 +35,10 @@ TURNS = 10
 def pytest_configure(config: pytest.Config) -> None:
     for name in TASTES:
         os.environ.pop(name, None)
+    if os.environ.get(SWITCH):
+        from tests.support.recorder import Recorder
+
+        config.pluginmanager.register(Recorder(Path(os.environ[SWITCH])))
     gc.disable()
     # Reading the files of the fast subset takes as long as running it: each worker reads some of them.
     if config.option.markexpr == FAST and getattr(config.option, "numprocesses", None):

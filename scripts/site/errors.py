@@ -10,10 +10,16 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from scripts.site.recorded import MESSAGES
+
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "tilewright"
 FIELDS = ("where", "what", "hint")
-REFUSALS = {"CompileError": FIELDS, "StackOverrun": FIELDS, "Refusal": ("what", "hint")}
+PLACELESS = ("what", "hint")
+REFUSALS = {
+    **dict.fromkeys(("CompileError", "StackOverrun", "VelaError", "Unfinished"), FIELDS),
+    **dict.fromkeys(("Refusal", "Undecided", "TooMany"), PLACELESS),
+}
 """What each takes, in order. A `Refusal` gets its place from whoever knows the node."""
 GAP = "…"
 """What is only known when the message is made, and has no name in the code."""
@@ -23,6 +29,9 @@ SIMPLE = (ast.Name, ast.Attribute)
 LEAST = 14
 """Letters of a message's fixed text without which an example could be another's."""
 
+LONGEST = 300
+"""Letters of an example."""
+PATH = re.compile(r"(?:/[\w.+-]+){2,}/([\w.+-]+)")
 FEWEST = 6
 """Letters of fixed text in a message that says something without its names."""
 
@@ -30,8 +39,9 @@ HEAD = """\
 # Error messages
 
 Every refusal of the compiler, from its source. A message has the form `where: what`, and on the next line
-`hint: what to do`. Here, `‹name›` is what a message fills in, and `…` is a longer text that it fills in. An example
-is there where a test or a page has one. To find a message, type a few of its words into the search field.
+`hint: what to do`. Here, `‹name›` is what a message fills in, and `…` is a longer text that it fills in. Examples are
+what the code said in a test, or of a model that was damaged on purpose. To find a message, type a few of its words into
+the search field. Faults of Tilewright itself (exit code 3) are not listed: please report them.
 """
 
 
@@ -42,11 +52,18 @@ class Refusal:
     hint: str
     module: str
     """Below the package, with dots."""
+    lines: range = range(0)
+    """Of the module."""
 
     @property
     def key(self) -> str:
         """Two messages that differ in names alone are one."""
         return GAPS.sub(GAP, f"{self.where}: {self.what}")
+
+    def fits(self, what: str) -> bool:
+        """Whether a text is this one with its gaps filled in."""
+        pattern = ".*?".join(map(re.escape, GAPS.split(self.what)))
+        return re.fullmatch(pattern, " ".join(what.split()), re.S) is not None
 
     @property
     def title(self) -> str:
@@ -65,7 +82,9 @@ def page() -> str:
 def _entry(one: Refusal) -> str:
     hint = one.hint.strip(GAP + " ")
     cause = one.what if one.what != one.title else ""
-    said = {"Cause": cause, "Example": example_of(one), "What to do": one.hint if hint else ""}
+    example, tried = recorded_of(one)
+    advice = tried or (one.hint if hint else "")
+    said = {"Cause": cause, "Example": example or example_of(one), "What to do": advice}
     lines = [f"### `{one.title}`\n", *(f"* {name}: {_code(text)}" for name, text in said.items() if text)]
     lines.append(f"* Said by `{one.module}`")
     return "\n".join(lines) + "\n\n"
@@ -75,13 +94,26 @@ def _entry(one: Refusal) -> str:
 def refusals() -> tuple[Refusal, ...]:
     """Each message once, in the order of its module."""
     found: dict[str, Refusal] = {}
+    for one in _all_refusals():
+        if len(re.sub(r"\W", "", GAPS.sub("", one.what))) >= FEWEST:
+            found.setdefault(one.key, one)
+    return tuple(found.values())
+
+
+def refusal_at(module: str, line: int, said: str) -> Refusal | None:
+    """The one that a line of a module makes, with what was said."""
+    here = (one for one in _all_refusals() if one.module == module and line in one.lines)
+    return next((one for one in here if one.fits(said)), None)
+
+
+@cache
+def _all_refusals() -> tuple[Refusal, ...]:
+    found: list[Refusal] = []
     for path in sorted(SOURCES.rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         if any(f"{name}(" in text for name in REFUSALS):
-            for one in _refusals_of(path, text):
-                if len(re.sub(r"\W", "", GAPS.sub("", one.what))) >= FEWEST:
-                    found.setdefault(one.key, one)
-    return tuple(found.values())
+            found += _refusals_of(path, text)
+    return tuple(found)
 
 
 def _refusals_of(path: Path, text: str) -> Iterator[Refusal]:
@@ -94,10 +126,28 @@ def _refusals_of(path: Path, text: str) -> Iterator[Refusal]:
         known = shared | _assigned(nodes)
         for call in nodes:
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in REFUSALS:
-                given = dict(zip(REFUSALS[call.func.id], (_text(word, known) for word in call.args), strict=False))
-                given |= {word.arg: _text(word.value, known) for word in call.keywords if word.arg}
-                named = (given.get(name, "") for name in FIELDS)
-                yield Refusal(*(" ".join(word.split()) for word in named), module)
+                words = dict(zip(REFUSALS[call.func.id], call.args, strict=False))
+                words |= {word.arg: word.value for word in call.keywords if word.arg}
+                lines = range(call.lineno, (call.end_lineno or call.lineno) + 1)
+                for what in _alternatives(words.get("what"), nodes):
+                    given = {name: _text(word, known) for name, word in (words | what).items()}
+                    named = (" ".join(given.get(name, "").split()) for name in FIELDS)
+                    yield Refusal(*named, module, lines)
+
+
+def _alternatives(what: ast.expr | None, nodes: list[ast.AST]) -> list[dict[str, ast.expr]]:
+    """Texts of a message for which a name stands: all that the name gets. Of a condition, both sides."""
+    texts = [
+        node.value
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        and isinstance(what, ast.Name)
+        and isinstance(node.targets[0], ast.Name)
+        and node.targets[0].id == what.id
+        and _is_text(node.value)
+    ]
+    sides = [what.body, what.orelse] if isinstance(what, ast.IfExp) else []
+    return [{"what": one} for one in texts or sides] or [{}]
 
 
 def _assigned(nodes: list[ast.stmt] | list[ast.AST]) -> dict[str, ast.expr]:
@@ -134,6 +184,29 @@ def _name(node: ast.Name | ast.Attribute) -> str:
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id not in ("self", "one"):
         return f"{node.value.id}.{node.attr}".strip("_")
     return (node.id if isinstance(node, ast.Name) else node.attr).strip("_").replace("_", " ")
+
+
+def recorded_of(one: Refusal) -> tuple[str, str]:
+    """What the code said when the tests were recorded, and its hint; empty where nothing was, or all is fixed text."""
+    where, what, hint, _ = _recorded().get(one.key, ("", "", "", ""))
+    said = _shortened(f"{where}: {what}" if where else what)
+    return ("", _shortened(hint)) if said == one.title else (said, _shortened(hint))
+
+
+def has_example(one: Refusal) -> bool:
+    """Whether the code was seen to say it, or a test or a page holds it."""
+    return one.key in _recorded() or bool(example_of(one))
+
+
+@cache
+def _recorded() -> Mapping[str, tuple[str, str, str, str]]:
+    return {key: tuple(said) for key, said in MESSAGES.read().items()}
+
+
+def _shortened(text: str) -> str:
+    """In one line, of a few lines at most; paths of the machine that recorded it are not the reader's."""
+    line = PATH.sub(r"\1", " ".join(text.replace("`", "'").split()))
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]} {GAP}"
 
 
 def example_of(one: Refusal) -> str:
