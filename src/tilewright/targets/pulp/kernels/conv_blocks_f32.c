@@ -53,6 +53,15 @@ static const float *row_of(const work *k, const corner *c, int32_t r, float *cop
   return copy;
 }
 
+/* Four floats are loaded before any is stored. */
+static inline void copy_run(const float *from, int32_t count, float *to) {
+  for (; count >= 4; count -= 4, from += 4, to += 4) {
+    const float f0 = from[0], f1 = from[1], f2 = from[2], f3 = from[3];
+    to[0] = f0, to[1] = f1, to[2] = f2, to[3] = f3;
+  }
+  for (; count > 0; count--) *to++ = *from++;
+}
+
 /* The windows of four pixels, one behind the other. */
 static void copy_windows(const work *k, const corner corners[4]) {
   const int32_t run = k->p->kernel_w * k->p->in_channels;
@@ -60,7 +69,7 @@ static void copy_windows(const work *k, const corner corners[4]) {
   for (int i = 0; i < 4; i++) {
     for (int32_t r = 0; r < k->p->kernel_h; r++, to += run) {
       const float *const row = row_of(k, &corners[i], r, to);
-      for (int32_t at = 0; row != to && at < run; at++) to[at] = row[at];
+      if (row != to) copy_run(row, run, to);
     }
   }
 }
@@ -109,12 +118,46 @@ static inline __attribute__((always_inline)) void block(const work *k, const cor
   for (int32_t i = 0; i < pixels; i++, y += pitch) store(p, from + i * step, filters, y);
 }
 
+/* Whether a window is one run of floats: copied, or a pixel of the image. */
+static inline int are_runs(const work *k) {
+  const tw_conv_params *const p = k->p;
+  return p->groups == 1 && (k->is_whole || tw_conv_is_one_tap(p)) && (!k->b || p->bias_step == 1);
+}
+
+/* Four windows, each a run of floats, meet quads of filters `column` to `end` - 1. */
+static __attribute__((noinline)) void whole_blocks(const work *k, const float *const x[4], int32_t pixel, int32_t column,
+                                                   int32_t end) {
+  const tw_conv_params *const p = k->p;
+  const int32_t window = p->kernel_h * p->kernel_w * p->in_channels, pitch = p->out_channels;
+  const float zeros[4] = {0.0f, 0.0f, 0.0f, 0.0f}, *w = k->w + 4 * column * window;
+  float *const y = k->y + pixel * pitch + 4 * column;
+  tw_block_ends ends = {k->b ? k->b + 4 * column : zeros, 0, y, pitch};
+  for (int32_t i = column; i < end; i++, w += 4 * window, ends.to += 4) {
+    const float *const four[4] = {w, w + window, w + 2 * window, w + 3 * window};
+    tw_block_rows_f32(x, four, window, ends);
+    if (k->b) ends.from += 4;
+  }
+  for (int32_t r = 0; p->activation.kind && r < 4; r++) tw_all_positive(y + r * pitch, 4 * (end - column), 1);
+}
+
 /* Blocks `column` to `end` - 1 of four pixels. In one function, so that registers are saved once. */
 static __attribute__((noinline)) void blocks(const work *k, int32_t pixel, int32_t column, int32_t end) {
   const tw_conv_params *const p = k->p;
   const int32_t left = p->batch * p->out_h * p->out_w - pixel, present = tw_min(4, left), quads = (p->out_channels + 3) >> 2;
   corner corners[4];
   int32_t is_new = 1;
+  const int32_t whole = tw_min(end, p->out_channels >> 2);
+  if (present == 4 && column < whole && are_runs(k)) {
+    const float *x[4];
+    for (int c = 0; c < 4; c++) {
+      corners[c] = corner_of(k, pixel + c, 0);
+      x[c] = k->is_whole ? k->copies + c * tw_conv_blocks_window(p)
+                         : corners[c].image + (corners[c].y * p->in_w + corners[c].x) * p->in_channels;
+    }
+    if (k->is_whole) copy_windows(k, corners);
+    whole_blocks(k, x, pixel, column, whole);
+    column = whole, is_new = 0;
+  }
   for (; column < end; column++) {
     const int32_t group = p->groups == 1 ? 0 : column / quads, filter = 4 * (column - group * quads);
     if (is_new || p->groups > 1) {

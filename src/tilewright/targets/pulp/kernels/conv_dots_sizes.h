@@ -131,6 +131,12 @@ static inline int64_t tw_depthwise_windows_scratch(const tw_conv_params *p, int3
   return tw_depthwise_dots_scratch(p, cores) + 16 * (int64_t)cores * p->kernel_h;
 }
 
+/* Whether windows are pixels of the image, none of them outside. */
+static inline int tw_conv_is_one_tap(const tw_conv_params *p) {
+  return p->kernel_h * p->kernel_w == 1 && p->pad_top == 0 && p->pad_left == 0 &&
+         (p->out_h - 1) * p->stride_h < p->in_h && (p->out_w - 1) * p->stride_w < p->in_w;
+}
+
 /* Floats of a window of up to this many are copied once for all filters. */
 #define TW_MOST_COPIED 160
 

@@ -75,6 +75,26 @@ static inline __attribute__((always_inline)) void block(const work *k, int32_t y
   }
 }
 
+/* Four pixels and quads of channels `at` to `end` - 1, of filters with one tap: the pixels of g that they meet are the same
+ * for all channels. */
+static __attribute__((noinline)) void one_tap(const work *k, int32_t y, int32_t x, int32_t at, int32_t end) {
+  const tw_conv_gradient_params *const p = k->p;
+  const int32_t channels = p->channels, step = p->stride_w * channels;
+  const window down = window_at(y, p->pad_top, 0, 1, p->stride_h);
+  const window right = window_at(x + p->pad_left + 4 * p->stride_w, 0, 0, 1, p->stride_w);
+  const float zeros[4] = {0.0f, 0.0f, 0.0f, 0.0f}, *a[4], *w = k->w + 4 * at;
+  float *to = k->y + (y * p->in_w + x) * channels + 4 * at;
+  const int is_inside = down.found && down.place >= 0 && down.place < p->out_h && right.found;
+  if (!is_inside || !find_pixels(k, down.place, right.place - 4, a)) {
+    for (int i = 0; i < 4; i++, to += step) {
+      for (int32_t c = 0; c < 4 * (end - at); c++) to[c] = 0.0f;
+    }
+    return;
+  }
+  tw_block_ends ends = {zeros, 0, to, step};
+  for (; at < end; at++, w += 4, ends.to += 4) tw_block_rows_columns_f32(a, w, channels, p->filters, ends);
+}
+
 /* One row of an image: for each column at which windows begin, every stride-th pixel, four at a time. */
 typedef struct {
   int32_t phases, quads;
@@ -96,7 +116,12 @@ static __attribute__((noinline)) void blocks(const tw_conv_gradient_params *p, c
   const int32_t phase = place / across.quads, image = row / p->in_h;
   const int32_t x = phase + 4 * (place - phase * across.quads) * p->stride_w;
   if (x >= p->in_w) return;
-  const int32_t left = (p->in_w - x + p->stride_w - 1) / p->stride_w;
+  const int32_t left = (p->in_w - x + p->stride_w - 1) / p->stride_w, whole = tw_min(end, p->channels >> 2);
+  if (filter == p->channels && p->groups == 1 && left >= 4 && at < whole) {
+    const work k = {p, g + image * p->out_h * p->out_w * p->filters, w, y + image * p->in_h * p->in_w * p->channels, zeros};
+    one_tap(&k, row - image * p->in_h, x, at, whole);
+    at = whole;
+  }
   for (; at < end; at++) {
     const int32_t group = p->groups == 1 ? 0 : at / quads, c = 4 * (at - group * quads);
     const work k = {p, g + image * p->out_h * p->out_w * p->groups * p->filters + group * p->filters,
@@ -106,8 +131,19 @@ static __attribute__((noinline)) void blocks(const tw_conv_gradient_params *p, c
   }
 }
 
+/* With one tap and strides of one, all images are one row of pixels: four of them are neighbours more often. */
+static inline tw_conv_gradient_params in_one_row(const tw_conv_gradient_params *params) {
+  tw_conv_gradient_params p = *params;
+  const int is_as_large = p.in_h == p.out_h && p.in_w == p.out_w && p.pad_top == 0 && p.pad_left == 0;
+  if (p.kernel_h * p.kernel_w == 1 && p.stride_h == 1 && p.stride_w == 1 && is_as_large) {
+    p.in_w = p.out_w = p.batch * p.in_h * p.in_w;
+    p.batch = p.in_h = p.out_h = 1;
+  }
+  return p;
+}
+
 void TW_NAME(const tw_conv_gradient_params *params, const float *g, const float *w, float *y, void *scratch) {
-  const tw_conv_gradient_params *const p = params;
+  const tw_conv_gradient_params flat = in_one_row(params), *const p = &flat;
   float *const zeros = scratch;
   const tw_share own = tw_share_of(p->filters);
   for (int32_t i = own.first; i < own.end; i++) zeros[i] = 0.0f;

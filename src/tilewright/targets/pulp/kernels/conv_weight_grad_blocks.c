@@ -8,6 +8,7 @@
 
 #include "blocks_f32.h"
 #include "cluster.h"
+#include "conv_weight_grad_sizes.h"
 
 typedef struct {
   const tw_conv_gradient_params *p;
@@ -69,6 +70,12 @@ static void add_image(const work *k, int32_t r, int32_t s, const float *x, int32
   if (count <= 0 || height <= 0) return;
   const run row = {x + ((rows.first * p->stride_h + down) * p->in_w + inside.first * p->stride_w + right) * k->channels,
              g + (rows.first * p->out_w + inside.first) * k->filters, p->stride_w * k->channels, k->filters, count};
+  /* Without strides and padding, all rows are one. */
+  const int is_one_run = p->kernel_h * p->kernel_w == 1 && p->stride_h == 1 && p->stride_w == 1 && count == p->in_w;
+  if (channels == 4 && filters == 4 && is_one_run) {
+    tw_block_columns_f32(row.g, row.g_step, row.x, row.x_step, count * height, tw_in_place(total));
+    return;
+  }
   if (channels == 4 && filters == 4) {
     const tw_run of_g = {row.g, row.g_step, p->out_w * k->filters};
     const tw_run of_x = {row.x, row.x_step, p->stride_h * p->in_w * k->channels};
@@ -103,9 +110,70 @@ static void block(const work *k, int32_t r, int32_t s, int32_t group, int32_t f,
   }
 }
 
-void TW_NAME(const tw_conv_gradient_params *params, const float *x, const float *g, float *y) {
+/* ---- few channels ---- */
+
+/* Windows `first` to `end` - 1, behind each other; outside the image there are zeros. */
+static void copy_windows(const work *k, int32_t first, int32_t end, float *to) {
+  const tw_conv_gradient_params *const p = k->p;
+  const int32_t length = p->kernel_h * p->kernel_w * p->channels, rest = tw_copied_window(p) - length;
+  int32_t line = first / p->out_w, x = first - line * p->out_w, image = line / p->out_h, y = line - image * p->out_h;
+  for (; first < end; first++) {
+    for (int32_t r = 0; r < p->kernel_h; r++) {
+      const int32_t in_y = y * p->stride_h + r * p->dilation_h - p->pad_top, is_inside = in_y >= 0 && in_y < p->in_h;
+      const float *const row = k->x + (image * p->in_h + in_y) * p->in_w * p->channels;
+      int32_t in_x = x * p->stride_w - p->pad_left;
+      for (int32_t s = 0; s < p->kernel_w; s++, in_x += p->dilation_w) {
+        const int has_pixel = is_inside && in_x >= 0 && in_x < p->in_w;
+        for (int32_t c = 0; c < p->channels; c++) *to++ = has_pixel ? row[in_x * p->channels + c] : 0.0f;
+      }
+    }
+    for (int32_t i = rest; i > 0; i--) *to++ = 0.0f;
+    if (++x < p->out_w) continue;
+    x = 0;
+    if (++y < p->out_h) continue;
+    y = 0, image++;
+  }
+}
+
+/* What some windows add to all totals: blocks of four filters and four elements of a window. */
+static __attribute__((noinline)) void add_windows(const work *k, const float *windows, int32_t first, int32_t count, float *totals) {
+  const int32_t length = tw_copied_window(k->p), across = length >> 2, zero = first == 0;
+  const tw_share share = tw_share_of(across * (k->filters >> 2));
+  const float zeros[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+  for (int32_t i = share.first; i < share.end; i++) {
+    const int32_t f = i / across, column = i - f * across;
+    float *const to = totals + 4 * f * length + 4 * column;
+    const tw_block_ends ends = {zero ? zeros : to, zero ? 0 : length, to, length};
+    tw_block_columns_f32(k->g + first * k->filters + 4 * f, k->filters, windows + 4 * column, length, count, ends);
+  }
+}
+
+static void by_windows(const work *k, float *windows) {
+  const tw_conv_gradient_params *const p = k->p;
+  const int32_t pixels = p->batch * p->out_h * p->out_w, length = tw_copied_window(p), at_once = tw_windows_at_once(p);
+  const int32_t taps = p->kernel_h * p->kernel_w * p->channels;
+  float *const totals = windows + at_once * length;
+  for (int32_t first = 0; first < pixels; first += at_once) {
+    const int32_t count = tw_min(at_once, pixels - first);
+    const tw_share own = tw_share_of(count);
+    copy_windows(k, first + own.first, first + own.end, windows + own.first * length);
+    tw_barrier();
+    add_windows(k, windows, first, count, totals);
+    tw_barrier();
+  }
+  const tw_share own = tw_share_of(p->filters);
+  for (int32_t f = own.first; f < own.end; f++) {
+    for (int32_t i = 0; i < taps; i++) k->y[f * taps + i] = totals[f * length + i];
+  }
+}
+
+void TW_NAME(const tw_conv_gradient_params *params, const float *x, const float *g, float *y, void *scratch) {
   const tw_conv_gradient_params *const p = params;
   const work k = {p, x, g, y, p->groups * p->channels, p->groups * p->filters};
+  if (tw_copies_windows(p)) {
+    by_windows(&k, scratch);
+    return;
+  }
   const int32_t taps = p->kernel_h * p->kernel_w, across = (p->channels + 3) >> 2, down = (p->filters + 3) >> 2;
   const tw_share share = tw_share_of(p->groups * down * across * taps);
   if (share.first >= share.end) return;
