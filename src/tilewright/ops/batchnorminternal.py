@@ -6,9 +6,9 @@ from typing import ClassVar
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Op
 from tilewright.ops._compose import Compose
+from tilewright.ops._statistics import of_channels
 from tilewright.ops.batchnormalization import BatchNormalization
 from tilewright.ops.div import Div
-from tilewright.ops.reducemean import ReduceMean
 from tilewright.ops.sqrt import Sqrt
 from tilewright.records import dataclass
 
@@ -23,11 +23,7 @@ class BatchNormInternal(Op):
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:
         node.ignore("training_mode")
         make, x, epsilon = Compose(node, emit), node.inputs[0], float(node.attribute("epsilon", 1e-5))
-        axes = tuple(axis for axis in range(node.rank()) if axis != 1)
-        mean = make(ReduceMean(axes, True), x)
-        centred = make.sub(x, mean)
-        variance = make(ReduceMean(axes, False), make.mul(centred, centred))
-        mean = make.reshape(mean, make.shape(variance))
+        mean, variance = of_channels(make, x)
         deviation = make(Sqrt(), make.add(variance, make.like(epsilon, variance)))
         inverse = make(Div(), make.like(1.0, variance), deviation)
         factor = make.mul(node.inputs[1], inverse)
