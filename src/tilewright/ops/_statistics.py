@@ -13,8 +13,7 @@ from tilewright.ops.reducesumsquare import ReduceSumSquare
 
 
 def of_channels(make: Compose, x: str) -> tuple[str, str]:
-    """Mean and variance of each channel, the second axis. What is centred keeps its layout, and its squares are added up
-    as they are made."""
+    """Mean and variance of each channel, the second axis. Squares of what is centred are added up as they are made."""
     shape = make.shape(x)
     axes, count = tuple(axis for axis in range(len(shape)) if axis != 1), math.prod(shape) // max(shape[1], 1)
     mean = make(ReduceMean(axes, False), x)

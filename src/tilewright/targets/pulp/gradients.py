@@ -60,7 +60,8 @@ def kernels(cores: int) -> tuple[Kernel, ...]:
         gradient_by_filters(cores),
         Kernel(
             ConvWeightGrad, "conv_weight_grad_blocks.c", OF_FILTERS, {}, unsupported_reason=dense, cooperative=True,
-            scratch=in_c("tw_conv_weight_grad_blocks_scratch"), unsplit_loops=frozenset({"n", "y", "x"}), multiples={"f": 4, "c": 4}, header="conv_gradient.h",
+            scratch=in_c("tw_conv_weight_grad_blocks_scratch"), unsplit_loops=frozenset({"n", "y", "x"}),
+            multiples={"f": 4, "c": 4}, header="conv_gradient.h",
             work=in_c.work("tw_conv_weight_grad_blocks_work"),
         ),
         *gradients_by_operand(cores),
