@@ -154,7 +154,7 @@ static const char *const lines[] = {{
 #define CODE_OF(FUNCTION) NAME(FUNCTION)
 
 extern tw_gpu_code CODE_OF({kernel.function});
-tw_gpu_code CODE_OF({kernel.function}) = {{lines, sizeof lines / sizeof *lines, "{kernel.stem}", {own_bytes}, 0}};
+tw_gpu_code CODE_OF({kernel.function}) = {{lines, sizeof lines / sizeof *lines, "{kernel.stem}", {own_bytes}, 0, 0, 0}};
 
 #else
 

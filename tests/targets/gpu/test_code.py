@@ -23,9 +23,11 @@ from tilewright.passes import narrow_floats
 from tilewright.target.settings import Settings
 from tilewright.targets.gpu import plain
 
-CHIPS = ("sm_80", "sm_90")
-NEWER = re.compile(r"^.*(griddepcontrol|cluster).*\n", re.MULTILINE)
+CHIPS = ("sm_80", "sm_90a", "sm_100")
+NEWER = re.compile(r"^.*(griddepcontrol|cluster|wgmma).*\n", re.MULTILINE)
 """Lines that the runtime leaves out for older ones."""
+HOPPER = re.compile(r"^.*wgmma.*\n", re.MULTILINE)
+"""Lines that it leaves out for all but 9.0."""
 
 
 def assembler() -> str | None:
@@ -55,7 +57,8 @@ def for_chip(code: str, chip: str) -> str:
     """As the runtime gives it to a driver."""
     if chip == "sm_80":
         return NEWER.sub("", code)
-    return code.replace(".version 7.0\n.target sm_80\n", ".version 8.0\n.target sm_90\n")
+    kept, family = (code, "sm_90a") if chip == "sm_90a" else (HOPPER.sub("", code), "sm_90")
+    return kept.replace(".version 7.0\n.target sm_80\n", f".version 8.0\n.target {family}\n")
 
 
 def assembled(code: str, folder: Path) -> str:

@@ -171,7 +171,7 @@ def test_few_rows() -> None:
     graph, feeds = few_rows()
     layers = pipeline.prediction(graph, "gpu").layers
     assert Counter(layer.kernel.stem for layer in layers if layer.node.op.multiplies) == {
-        "gpu_one_row_gpu_matmul_few": 1, "gpu_matmul_few": 3, "gpu_one_row_gpu_conv_few": 1,
+        "gpu_one_row_staged_gpu_matmul_few": 1, "gpu_matmul_few": 3, "gpu_one_row_staged_gpu_conv_few": 1,
     }  # fmt: skip
     check_graph(graph, feeds, is_quick=True, target="gpu")
 
@@ -329,6 +329,16 @@ def test_rows_of_a_cache_and_places_of_extremes() -> None:
     long[[3, 500]] = np.nan
     extremes: list[Case] = [(op(1, True, last), [ties]) for op in (ArgMax, ArgMin) for last in (False, True)]
     check_kernels([*steps, *extremes, (ArgMax(0), [long]), (ArgMin(0), [floats(1)])], target="gpu")
+
+
+def test_extremes_of_long_rows() -> None:
+    """Rows that groups share: with ties, with what is no number, and more results than groups share."""
+    random = np.random.default_rng(5)
+    ties, odd, many = random.integers(0, 9, (2, 5000, 3)).astype(np.int32), floats(4097), floats(70, 4100)
+    nans = floats(3, 4104)
+    nans[[0, 2], [4103, 17]] = np.nan
+    cases: list[Case] = [(op(1, True, last), [ties]) for op in (ArgMax, ArgMin) for last in (False, True)]
+    check_kernels([*cases, (ArgMax(0), [odd]), (ArgMin(1), [many]), (ArgMax(1), [nans])], target="gpu")
 
 
 def projected(tokens: int, heads: int, groups: int, length: int, biased: bool) -> Fed:

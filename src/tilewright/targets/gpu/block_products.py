@@ -24,7 +24,7 @@ from tilewright.targets.cpu.block_products import packed
 from tilewright.targets.generic.linear import FLOAT
 from tilewright.targets.generic.movement import INDICES
 from tilewright.targets.gpu.block_forms import FORMATS, BlockProduct, RowsOfBlocks, layout
-from tilewright.targets.gpu.few_rows import GROUPS, MORE_GROUPS, PIECE, shape_params
+from tilewright.targets.gpu.few_rows import GROUPS, PIECE, shape_params
 from tilewright.targets.gpu.summed import ADDED, SummedBlockProduct, sum_params
 
 BYTES = frozenset({"uint8"})
@@ -35,7 +35,7 @@ BYTES = frozenset({"uint8"})
 def columns_params(name: str, rows: int, inner: int, twos: int) -> Params:
     """The fields of tw_columns. Where x is brought to shared memory first, fewer groups find room."""
     if name in FLOATS:
-        return shape_params(rows, inner, inner, twos, 2 * inner // PIECE, MORE_GROUPS)
+        return shape_params(rows, inner, inner, twos, 2 * inner // PIECE)
     return shape_params(rows, inner, inner, twos, inner // SMALL, GROUPS)
 
 

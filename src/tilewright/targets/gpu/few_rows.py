@@ -27,22 +27,44 @@ PIECE = 16
 WARP, WARPS = 32, 4
 """Items of a warp, and warps of a group."""
 GROUPS, MORE_GROUPS, MANY_PIECES = 4, 8, 8
-"""On a multiprocessor at once; and where every item of warps that share columns still has many pieces of a row, or
-where groups have many columns one after the other."""
-MANY_ROUNDS = 8
+"""On a multiprocessor at once; and where every item of warps that share columns still has many pieces of a row."""
+MOST_GROUPS = 16
+"""For each multiprocessor: with more columns than these have, groups have several pairs one after the other."""
 
 
-def shape_params(rows: int, inner: int, x_row: int, twos: int, pieces: int, most_groups: int = MORE_GROUPS) -> Params:
+STAGED_BYTES, STAGED_OF_ALL = 48 * 1024, 180 * 1024
+"""Weights that a group brings to shared memory before its turn, at most, and the groups of a multiprocessor."""
+
+
+def shape_params(
+    rows: int, inner: int, x_row: int, twos: int, pieces: int, most_groups: int = MOST_GROUPS, row_bytes: int = 0
+) -> Params:
     """How so many pairs of columns are shared among groups: the fields of tw_columns. Items read a row in `pieces`.
     Warps share columns as far as there are multiprocessors for more groups, and pieces for all items; where there are
-    more columns than that, groups have several one after the other. (Numbers: what was fastest on an H200.)"""
+    more columns than that, groups have several one after the other: fewest on the multiprocessor that has most, where
+    shared memory holds them (rows of w have so many bytes). (Numbers: what was fastest on an H200.)"""
     chip, sharing = costs().multiprocessors, 1
     while 2 * sharing <= WARPS and _may_share(twos, 2 * sharing, pieces, chip):
         sharing *= 2
-    groups = -(-twos * sharing // WARPS)
-    at_once = (most_groups if groups > MANY_ROUNDS * GROUPS * chip else GROUPS) * chip
-    groups = min(groups, at_once)
-    return {"rows": rows, "inner": inner, "x_row": x_row, "twos": twos, "sharing": sharing, "groups": groups}
+    whole = -(-twos * sharing // WARPS)
+    known: Params = {"rows": rows, "inner": inner, "x_row": x_row, "twos": twos, "sharing": sharing}
+    found = {**known, "groups": _even_groups(whole, chip)}
+    return found if is_staged(found, row_bytes) else {**known, "groups": min(whole, most_groups * chip)}
+
+
+def _even_groups(whole: int, chip: int) -> int:
+    """Of so many groups with one round each: fewer of them, with several rounds, as even on all multiprocessors."""
+    placed = min(range(1, MORE_GROUPS + 1), key=lambda count: (count * -(-whole // (count * chip)), -count))
+    return -(-whole // -(-whole // (placed * chip)))
+
+
+def is_staged(shape: Params, row_bytes: int) -> bool:
+    """Whether shared memory holds all weights of the groups, which rows of so many bytes make."""
+    rows, twos, sharing, groups = (cast(int, shape[name]) for name in ("rows", "twos", "sharing", "groups"))
+    teams = WARPS // sharing
+    rounds = -(-twos // (groups * teams))
+    group, placed = 2 * teams * rounds * row_bytes, -(-groups // costs().multiprocessors)
+    return rows == 1 and 0 < group <= STAGED_BYTES and placed * group <= STAGED_OF_ALL
 
 
 def _may_share(twos: int, sharing: int, pieces: int, chip: int) -> bool:
@@ -54,7 +76,8 @@ def matmul_params(op: Op, types: Types) -> Params:
     known = params_of(op, types)
     fields: Params = {name: known[name] for name in ("columns", "y_row", "activation") if name in known}
     rows, columns, inner, x_row = (cast(int, known[name]) for name in ("rows", "columns", "inner", "a_row"))
-    shape = shape_params(rows, inner, x_row, -(-columns // 2), row_pieces(inner, types["B"]))
+    row_bytes = inner * element_bytes(types["B"])
+    shape = shape_params(rows, inner, x_row, -(-columns // 2), row_bytes // PIECE, row_bytes=row_bytes)
     return {
         **fields, **sum_params(op), "shape": shape, "w_row": known["b_column"],
         "bias_row": known["c_row"], "bias_column": known["c_column"],
@@ -64,9 +87,10 @@ def matmul_params(op: Op, types: Types) -> Params:
 def conv_params(op: Op, types: Types) -> Params:
     known, channels, filters = params_of(op, types), types["X"].shape[-1], types["Y"].shape[-1]
     fields: Params = {"activation": known["activation"]} if "activation" in known else {}
-    rows, twos, pieces = types["X"].elements // channels, -(-filters // 2), row_pieces(channels, types["W"])
+    rows, twos, row_bytes = types["X"].elements // channels, -(-filters // 2), channels * element_bytes(types["W"])
+    shape = shape_params(rows, channels, channels, twos, row_bytes // PIECE, row_bytes=row_bytes)
     return {
-        **fields, **sum_params(op), "shape": shape_params(rows, channels, channels, twos, pieces),
+        **fields, **sum_params(op), "shape": shape,
         "columns": filters, "w_row": channels, "y_row": filters, "bias_row": 0, "bias_column": known["bias_step"],
     }  # fmt: skip
 
@@ -109,11 +133,6 @@ def element_bytes(kind: TensorType) -> int:
     return kind.bytes // kind.elements
 
 
-def row_pieces(inner: int, kind: TensorType) -> int:
-    """Of a row of so many elements."""
-    return inner * element_bytes(kind) // PIECE
-
-
 def _others(rows: int, distance: int, size: int) -> str | None:
     if rows > MOST_ROWS:
         return f"it takes at most {MOST_ROWS} rows"
@@ -132,13 +151,23 @@ def few(
         op, source, f"{left} {right} {bias} {ADDED} -> Y", {bias: FLOAT}, params, unsupported_reason=reason,
         header="gpu_few_rows.h", activations=ACTIVATIONS,
     )  # fmt: skip
-    return stored_rows(kernel, f"{left} {right} {ADDED} Y")
+    return stored_rows(kernel, f"{left} {right} {ADDED} Y", right)
 
 
-def stored_rows(kernel: Kernel, short: str) -> tuple[Kernel, ...]:
-    """Those for one row, and for several."""
+def stored_rows(kernel: Kernel, short: str, weights: str) -> tuple[Kernel, ...]:
+    """Those for one row with weights in shared memory, for one row, and for several."""
     one = replace(kernel, around="gpu_one_row.h", unsupported_reason=partial(_more_rows, kernel.unsupported_reason))
-    return (*stored(one, short), *stored(kernel, short))
+    held = replace(one, around="gpu_one_row_staged.h", unsupported_reason=partial(_too_large, one, weights))
+    return (*stored(held, short), *stored(one, short), *stored(kernel, short))
+
+
+def _too_large(kernel: Kernel, weights: str, op: Op, types: Types) -> str | None:
+    reason = kernel.unsupported_reason(op, types)
+    if reason is not None:
+        return reason
+    shape = cast(Params, kernel.params(op, types)["shape"])
+    row_bytes = cast(int, shape["inner"]) * element_bytes(types[weights])
+    return None if is_staged(shape, row_bytes) else "shared memory does not hold its weights"
 
 
 def _more_rows(reason: Reason, op: Op, types: Types) -> str | None:

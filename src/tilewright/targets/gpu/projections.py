@@ -31,7 +31,7 @@ from tilewright.target.structs.common import activation_params
 from tilewright.targets.generic.linear import FLOAT
 from tilewright.targets.gpu.block_forms import FORMATS, BlockProduct, layout, values
 from tilewright.targets.gpu.block_products import BYTES, columns_params, header, other_format, row_step
-from tilewright.targets.gpu.few_rows import MOST_ROWS, PIECE, row_pieces, shape_params, stored_rows
+from tilewright.targets.gpu.few_rows import MOST_ROWS, PIECE, element_bytes, shape_params, stored_rows
 
 MOST = 3
 ELEMENTS = PIECE // 2
@@ -113,7 +113,8 @@ class Projections(Internal):
         if self.format:
             shape = columns_params(self.format, math.prod(rows), inner, twos)
         else:
-            shape = shape_params(math.prod(rows), inner, inner, twos, row_pieces(inner, types["W"]))
+            row_bytes = inner * element_bytes(types["W"])
+            shape = shape_params(math.prod(rows), inner, inner, twos, row_bytes // PIECE, row_bytes=row_bytes)
         w_row = row_step(self.format, types["W"]) if self.format else inner
         return {
             "shape": shape, "columns": columns, "w_row": w_row, "gated": int(self.gated), "epsilon": self.epsilon,
@@ -136,6 +137,7 @@ KERNELS = (
     *stored_rows(
         Kernel(Projections, "gpu_projections.c", SIGNATURE, {}, header="gpu_projections.h", activations=ACTIVATIONS),
         "X W W1 W2 Y Y1 Y2",
+        "W",
     ),
     *map(_of_blocks, FORMATS),
 )

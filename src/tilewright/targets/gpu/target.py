@@ -21,6 +21,7 @@ from tilewright.targets.generic import target as generic
 from tilewright.targets.gpu import attention, block_products, depthwise, fast, few_rows, plain, projections, rotate
 from tilewright.targets.gpu.costs import processor_costs, with_costs
 from tilewright.targets.gpu.depthwise import TURN_DEPTHWISE
+from tilewright.targets.gpu.folded_taps import FOLD_TAPS
 from tilewright.targets.gpu.padded_channels import PAD_CHANNELS
 from tilewright.targets.gpu.projections import JOIN_PROJECTIONS
 from tilewright.targets.gpu.rotate import FUSE_ROTATIONS
@@ -61,7 +62,7 @@ GPU = Engine(
     KERNELS,
     passes=(FUSE_ROTATIONS,),
     late_passes=(*fast.PASSES, TURN_DEPTHWISE, *attention.PASSES, JOIN_PROJECTIONS),
-    stored_passes=(PAD_CHANNELS,),
+    stored_passes=(FOLD_TAPS, PAD_CHANNELS),
     explain_skipped=no_kernel,
     transfers=TRANSFERS,
 )

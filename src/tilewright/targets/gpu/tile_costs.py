@@ -28,11 +28,13 @@ class Tile:
     """Of items, which have the whole tile each, and a part of every row."""
     row_bytes: int = 128
     """Of the inner dimension, at a time."""
+    by_four: bool = False
+    """Whether four warps multiply 64 rows together, where the GPU has instructions for that."""
 
     @property
     def name(self) -> str:
         teams, row = f"x{self.teams}" * (self.teams > 1), f"_{self.row_bytes}" * (self.row_bytes != 128)
-        return f"{self.rows}x{self.columns}{teams}{row}"
+        return f"{self.rows}x{self.columns}{teams}{row}{'_4w' * self.by_four}"
 
     @property
     def header(self) -> str:
@@ -72,17 +74,20 @@ class Costs:
 
 TINY, SMALL, WIDE, LARGE, TALL = Tile(16, 32), Tile(32, 32), Tile(32, 64), Tile(64, 64), Tile(128, 64)
 SMALL_4, WIDE_4, LARGE_2, THIN = Tile(32, 32, 4), Tile(32, 64, 4), Tile(64, 64, 2), Tile(64, 64, 1, 64)
+LARGE_FOUR, TALL_FOUR = Tile(64, 64, by_four=True), Tile(128, 64, by_four=True)
 CLOCK = 1.98
 """GHz of an H200."""
 H200 = Costs(
     "NVIDIA H200", 132,
     {
-        1: TileCosts(1.85, 0.088, 0.139, {
-            TINY: (0.152, 0.407), SMALL_4: (0.157, 0.716), WIDE: (0.316, 0.869), LARGE: (0.406, 1.287),
+        1: TileCosts(1.534, 0.128, 0.244, {
+            TINY: (0.037, 0.176), SMALL: (0.11, 0.128), SMALL_4: (0.055, 0.449), WIDE: (0.188, 0.24),
+            LARGE: (0.325, 0.504),
         }),
         2: TileCosts(1.78, 0.076, 0.089, {
             TINY: (0.145, 0.334), SMALL: (0.184, 0.379), WIDE: (0.263, 0.61), LARGE: (0.455, 0.779),
             TALL: (0.606, 1.732),
+            LARGE_FOUR: (0.15, 1.8), TALL_FOUR: (0.22, 2.0),
         }),
         4: TileCosts(2.03, 0.155, 0.016, {
             SMALL_4: (0.233, 0.61), WIDE_4: (0.42, 1.138), LARGE_2: (0.913, 0.919), THIN: (0.481, 0.889),

@@ -48,7 +48,11 @@ def tiles_of(size: int, copied: int) -> tuple[Tile, ...]:
     words, and plain kernels are faster with bytes."""
     if copied == 0 and size != 2:
         return ()
-    return tuple(tile for tile in H200.of(size).tiles if tile.rows * tile.columns in SIZES_OF_PARTS[copied])
+    return tuple(
+        tile
+        for tile in H200.of(size).tiles
+        if (copied == 16 or not tile.by_four) and tile.rows * tile.columns in SIZES_OF_PARTS[copied]
+    )
 
 
 @cache

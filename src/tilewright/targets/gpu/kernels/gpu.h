@@ -69,7 +69,7 @@ static inline tw_grid tw_items(int64_t count) {
 #define TW_GROUPS_X ((int32_t)__nvvm_read_ptx_sreg_nctaid_x())
 #define TW_ITEMS(t) for (int32_t t = (int32_t)__nvvm_read_ptx_sreg_tid_x(), once_##t = 1; once_##t; once_##t = 0)
 #define TW_MEET() __syncthreads()
-#define TW_GROUP_DYNAMIC(TYPE, NAME) extern TW_LOCAL TYPE NAME[]
+#define TW_GROUP_DYNAMIC(TYPE, NAME) extern TW_LOCAL TYPE NAME[] __attribute__((aligned(1024)))
 /* Lines with instructions of clusters and of launches that depend on others are left out for GPUs before 9.0. */
 #define TW_LET_OTHERS() __asm__ volatile("griddepcontrol.launch_dependents;" ::: "memory")
 #define TW_AFTER_OTHERS() __asm__ volatile("griddepcontrol.wait;" ::: "memory")

@@ -1,3 +1,3 @@
-/* gpu_extreme.h with larger groups, for long rows. */
-#define TW_GROUP_SIZE 1024
+/* gpu_extreme.h with several groups for a result, for long rows. */
+#define TW_PARTS 64
 #include "gpu_extreme.h"

@@ -11,6 +11,19 @@ typedef struct {
   int32_t sharing, groups;
 } tw_columns;
 
+enum { TW_FEW_ROWS_WARPS = 4 /* of a group; WARPS in few_rows.py */ };
+
+/* How many pairs of columns the warps that share them have one after the other. */
+static inline int32_t tw_rounds(const tw_columns *p) {
+  const int32_t at_once = p->groups * (TW_FEW_ROWS_WARPS / p->sharing);
+  return (p->twos + at_once - 1) / at_once;
+}
+
+/* Of the weights of a group, whose elements have so many. */
+static inline int32_t tw_staged_bytes(const tw_columns *p, int32_t element) {
+  return tw_rounds(p) * (TW_FEW_ROWS_WARPS / p->sharing) * 2 * p->inner * element;
+}
+
 /* y[rows, columns] = x[rows, inner] * w[columns, inner]. */
 typedef struct {
   tw_columns shape;

@@ -33,6 +33,10 @@ TW_GPU void tw_multiply(float *total, const TW_LOCAL uint8_t *x, const TW_LOCAL 
   }
 }
 
+#if TW_BY_FOUR_WARPS
+#include "gpu_four_warps.h"
+#endif
+
 #else
 
 TW_GPU float tw_factor(const TW_LOCAL uint8_t *tile, int32_t row, int32_t byte) {

@@ -1,4 +1,5 @@
-/* Requantisation of four sums side by side: the kind of rounding is asked once, and is a constant in what follows. */
+/* Requantisation of four sums side by side. TensorFlow Lite's kind of rounding is asked once, and is a constant in what
+ * follows. */
 #ifndef TW_GPU_REQUANT_H
 #define TW_GPU_REQUANT_H
 
@@ -11,24 +12,30 @@
     TW_UNROLL for (int32_t i = 0; i < 4; i++) sums[i] = tw_requantise(&known, sums[i], mul[i], add[i]); \
   } break;
 
+/* As tw_narrow does, without asking how ties are rounded: that would be code for each kind. */
+TW_GPU void tw_narrow_four(const tw_requant *r, int32_t *sums, const int32_t *mul, const int32_t *add) {
+  const int32_t shift = r->shift;
+  const int32_t to_even = shift > 0 && r->rounding == TW_HALF_EVEN, away = shift > 0 && r->rounding == TW_HALF_AWAY;
+  const int64_t half = shift > 0 ? (int64_t)1 << (shift - 1) : 0;
+  TW_UNROLL for (int32_t i = 0; i < 4; i++) {
+    const int64_t wide = (int64_t)sums[i] * mul[i] + add[i];
+    const int32_t less = (to_even & ~(int32_t)(wide >> shift)) | (away & (wide < 0));
+    const int64_t value = ((wide + half - less) >> shift) + r->zero_point;
+    sums[i] = (int32_t)(value < r->low ? r->low : value > r->high ? r->high : value);
+  }
+}
+
 TW_GPU void tw_requantise_four(const tw_requant *r, int32_t *sums, const int32_t *mul, const int32_t *add) {
   tw_requant known = *r;
-  if (TW_IS_TFLITE(r)) {
-    switch (r->rounding) {
-      TW_REQUANTISE_FOUR(TW_DOUBLE)
-      TW_REQUANTISE_FOUR(TW_DOUBLE_UP)
-      TW_REQUANTISE_FOUR(TW_SINGLE)
-      TW_REQUANTISE_FOUR(TW_FLOAT)
-    }
+  if (!TW_IS_TFLITE(r)) {
+    tw_narrow_four(r, sums, mul, add);
     return;
   }
   switch (r->rounding) {
-    TW_REQUANTISE_FOUR(TW_HALF_EVEN)
-    TW_REQUANTISE_FOUR(TW_HALF_AWAY)
-    default: TW_UNROLL for (int32_t i = 0; i < 4; i++) {
-        known.rounding = TW_HALF_UP;
-        sums[i] = tw_requantise(&known, sums[i], mul[i], add[i]);
-      }
+    TW_REQUANTISE_FOUR(TW_DOUBLE)
+    TW_REQUANTISE_FOUR(TW_DOUBLE_UP)
+    TW_REQUANTISE_FOUR(TW_SINGLE)
+    TW_REQUANTISE_FOUR(TW_FLOAT)
   }
 }
 

@@ -17,6 +17,8 @@ typedef struct {
   const char *name;
   int32_t own_bytes; /* of memory that it is given for what lasts from launch to launch; zeros at first */
   void *function; /* once it is loaded */
+  int32_t own_shared_bytes; /* that a group shares, beside those of a launch */
+  int32_t most_bytes;       /* of these */
 } tw_gpu_code;
 
 /* How a kernel is launched: so many groups of so many items with so many bytes that they share besides. */

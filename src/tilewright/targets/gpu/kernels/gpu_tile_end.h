@@ -18,7 +18,7 @@
 typedef struct {
   TW_BIAS bias[4];
 #if !TW_X_IS_FLOAT
-  int32_t mul[4];
+  int32_t mul[4], add[4];
 #endif
 } tw_columns;
 
@@ -89,9 +89,12 @@ TW_GPU void tw_read_columns(tw_columns *columns, const tw_params *p, const tw_po
     TW_UNROLL for (int32_t i = 0; i < 4; i++) columns->bias[i] = at->bias[tw_there(p, column + i) * p->bias_column];
   }
 #if !TW_X_IS_FLOAT
-  TW_UNROLL for (int32_t i = 0; i < 4; i++) columns->mul[i] = 0;
+  TW_UNROLL for (int32_t i = 0; i < 4; i++) columns->mul[i] = columns->add[i] = 0;
   if (p->requantised) {
     TW_UNROLL for (int32_t i = 0; i < 4; i++) columns->mul[i] = at->mul[tw_there(p, column + i) * p->mul_step];
+  }
+  if (p->requantised && at->add) {
+    TW_UNROLL for (int32_t i = 0; i < 4; i++) columns->add[i] = at->add[tw_there(p, column + i) * p->add_step];
   }
 #endif
 }
@@ -127,13 +130,7 @@ TW_GPU void tw_end(const tw_params *p, const tw_pointers *at, const tw_columns *
 #else
   TW_Y results[4];
   TW_UNROLL for (int32_t i = 0; i < 4; i++) total[i] = (int32_t)((uint32_t)total[i] + (uint32_t)columns->bias[i]);
-  if (p->requantised) {
-    int32_t add[4] = {0, 0, 0, 0};
-    if (at->add) {
-      TW_UNROLL for (int32_t i = 0; i < 4; i++) add[i] = at->add[tw_there(p, column + i) * p->add_step];
-    }
-    tw_requantise_four(&p->requant, total, columns->mul, add);
-  }
+  if (p->requantised) tw_requantise_four(&p->requant, total, columns->mul, columns->add);
   TW_UNROLL for (int32_t i = 0; i < 4; i++) results[i] = (TW_Y)total[i];
   if (at->r) {
     TW_UNROLL for (int32_t i = 0; i < 4; i++) {

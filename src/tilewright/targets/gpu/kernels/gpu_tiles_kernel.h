@@ -15,13 +15,9 @@
 #define TW_SLICES 1
 #endif
 #ifdef TW_GPU_OPENCL
-/* Copies are done at once: more buffers than two would be for nothing, and devices have little shared memory. What groups
- * leave for others is not kept in the memory of an item. */
+/* Copies are done at once: more buffers than two would be for nothing, and devices have little shared memory. */
 #undef TW_STAGES
 #define TW_STAGES 2
-#define TW_LEFT volatile
-#else
-#define TW_LEFT
 #endif
 #define TW_TEAM (32 * TW_WM * TW_WN)
 #define TW_GROUP_SIZE (TW_SLICES * TW_TEAM)
@@ -31,7 +27,7 @@
 #define TW_SUMS_BYTES (TW_SLICES * TW_TM * TW_SUMS_ROW * 4)
 #define TW_DYNAMIC_BYTES (TW_STAGE * TW_STAGES > TW_SUMS_BYTES ? TW_STAGE * TW_STAGES : TW_SUMS_BYTES)
 #define TW_WAITS_ITSELF
-#define TW_EARLY 14 /* w, bias, mul */
+#define TW_EARLY 30 /* w, bias, mul, add */
 #define TW_CLUSTERED 1
 
 #include "gpu.h"
@@ -39,6 +35,7 @@
 TW_GPU int32_t tw_slice(int32_t t) { return t / TW_TEAM; }
 
 #include "gpu_cluster.h"
+#include "gpu_last_group.h"
 #include "gpu_tiles.h"
 #if TW_X_IS_HALF
 #include "gpu_half_tile.h"
@@ -96,21 +93,8 @@ TW_GROUP_SHARED(int32_t, tw_is_last, [1]);
 /* How many groups have left their sums of a tile; all zero between launches. */
 static int32_t tw_arrived[TW_MOST_SHARED_TILES];
 
-#ifdef TW_GPU_DEVICE
-TW_GPU int32_t tw_one_more(int32_t *count) {
-  int32_t before;
-  __asm__ volatile("atom.global.add.s32 %0, [%1], 1;" : "=r"(before) : "l"(count) : "memory");
-  return before;
-}
-#define TW_EVERYBODY_SEES() __asm__ volatile("membar.gl;" ::: "memory")
-#elif defined(TW_GPU_OPENCL)
-int32_t atomic_inc(int32_t *count);
-void mem_fence(unsigned int fences);
-TW_GPU int32_t tw_one_more(int32_t *count) { return atomic_inc(count); }
-#define TW_EVERYBODY_SEES() mem_fence(TW_FENCES_OF_BOTH)
-#else
-TW_GPU int32_t tw_one_more(int32_t *count) { return (*count)++; }
-#define TW_EVERYBODY_SEES() ((void)0)
+#ifndef tw_copies_are_factors
+#define tw_copies_are_factors() ((void)0)
 #endif
 
 #include "gpu_tile_end.h"
@@ -318,7 +302,12 @@ TW_GPU void tw_sum_up(const tw_params *p, const tw_pointers *at, int32_t first_r
   int32_t reading = 0, writing = TW_STAGES - 1;
   for (int32_t step = 0; step < steps; step++) {
     tw_copies_pending(TW_STAGES - 2);
+    tw_copies_are_factors();
     TW_MEET();
+    const TW_LOCAL uint8_t *const stage = stages + reading * TW_STAGE;
+#ifdef TW_IS_STARTED
+    TW_ITEMS(t) { tw_start_multiplying(total[TW_OWN(t)], stage, stage + TW_X_TILE, t); }
+#endif
     TW_ITEMS(t) {
       const int32_t ahead = step + TW_STAGES - 1;
       if (ahead < steps) {
@@ -328,8 +317,9 @@ TW_GPU void tw_sum_up(const tw_params *p, const tw_pointers *at, int32_t first_r
       tw_copies_commit();
     }
     TW_ITEMS(t) {
-      const TW_LOCAL uint8_t *const stage = stages + reading * TW_STAGE;
-#if TW_X_IS_FLOAT
+#ifdef TW_IS_STARTED
+      tw_finish_multiplying(total[TW_OWN(t)]);
+#elif TW_X_IS_FLOAT
       tw_multiply(total[TW_OWN(t)], stage, stage + TW_X_TILE, t);
 #else
       tw_multiply(total[TW_OWN(t)], factors[TW_OWN(t)], p->x_zero, stage, stage + TW_X_TILE, t);
@@ -338,9 +328,7 @@ TW_GPU void tw_sum_up(const tw_params *p, const tw_pointers *at, int32_t first_r
     reading = reading + 1 == TW_STAGES ? 0 : reading + 1;
     writing = writing + 1 == TW_STAGES ? 0 : writing + 1;
   }
-#if TW_X_IS_HALF || !TW_X_IS_FLOAT
-  TW_LET_OTHERS(); /* groups that come early share multiprocessors unevenly, which costs floats in 32 bits more */
-#endif
+  TW_LET_OTHERS();
   tw_copies_pending(0);
   TW_MEET();
   TW_ITEMS(t) {

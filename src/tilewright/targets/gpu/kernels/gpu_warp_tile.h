@@ -12,6 +12,8 @@
 #define TW_SUMS (TW_MI * TW_NI * 4)
 /* Bytes of a row that tensor cores multiply at once. */
 #define TW_MMA_BYTES 32
+/* Whether four warps have 64 whole rows of a tile, which compute capability 9.0 multiplies from shared memory. */
+#define TW_BY_FOUR_WARPS (TW_SLICES == 1 && TW_WN == 1 && TW_MI == 1 && TW_WM % 4 == 0 && TW_ROW_BYTES == 128)
 
 TW_GPU int32_t tw_sum_row(int32_t t, int32_t i) {
   return t % TW_TEAM / 32 / TW_WN * (TW_TM / TW_WM) + i / (TW_NI * 4) * 16 + (i & 2) * 4 + t % 32 / 4;

@@ -87,6 +87,7 @@ enum { ALL_SHARED = 100 /* percent */ };
 static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER;
 static handle context, stream, copies, first_event, last_event; /* copies from the GPU are on a stream of their own */
 static int capability, overlaps;
+static int multiprocessors, shared_bytes, most_shared_bytes, lost_shared_bytes; /* of a multiprocessor; of a group */
 static const tw_gpu_network *network;
 static const tw_gpu_memory *memory;
 static on_gpu *own;
@@ -153,6 +154,17 @@ static int find_overlap(void) {
   return 1;
 }
 
+static int find_sizes(int device) {
+  const struct {
+    int *value, name;
+  } sizes[] = {{&multiprocessors, MULTIPROCESSORS}, {&shared_bytes, SHARED_BYTES},
+               {&most_shared_bytes, MOST_SHARED_BYTES}, {&lost_shared_bytes, LOST_SHARED_BYTES}};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    if (!done(cuda.attribute(sizes[i].value, sizes[i].name, device), "say how large it is")) return 0;
+  }
+  return 1;
+}
+
 /* Until `leave`, which brings back the thread's own context. */
 static int use_context(void) {
   is_pushed = done(cuda.push_context(context), "use the GPU");
@@ -171,7 +183,7 @@ static int open_device(void) {
   if (!done(cuda.attribute(&major, MAJOR, device), "say what GPU it is")) return 0;
   if (!done(cuda.attribute(&minor, MINOR, device), "say what GPU it is")) return 0;
   capability = 10 * major + minor;
-  if (!find_overlap()) return 0;
+  if (!find_overlap() || (overlaps && !find_sizes(device))) return 0;
   opened_device = device;
   if (!done(cuda.context(&context, device), "open the GPU") || !use_context()) return 0;
   if (!done(cuda.stream(&copies, NON_BLOCKING), "make a stream")) return 0;
@@ -563,10 +575,12 @@ static address translated(const void *pointer) {
   return 0;
 }
 
-/* A line of code for this GPU: what only newer ones know is left out, or the code is said to be for them. */
+/* A line of code for this GPU: what others know is left out, or the code is said to be for it. */
 static const char *line_here(const char *line) {
+  const int is_hopper = overlaps && capability == 90;
   if (overlaps && strncmp(line, ".version ", 9) == 0) return ".version 8.0\n";
-  if (overlaps && strncmp(line, ".target ", 8) == 0) return ".target sm_90\n";
+  if (overlaps && strncmp(line, ".target ", 8) == 0) return is_hopper ? ".target sm_90a\n" : ".target sm_90\n";
+  if (!is_hopper && strstr(line, "wgmma")) return "";
   return !overlaps && (strstr(line, "griddepcontrol") || strstr(line, "cluster")) ? "" : line;
 }
 
@@ -589,7 +603,7 @@ static char *text_of(const tw_gpu_code *code) {
   return text;
 }
 
-static void load(tw_gpu_code *code, int32_t dynamic_bytes) {
+static void load(tw_gpu_code *code) {
   char log[1024] = "", line[1400], *const text = text_of(code);
   int names[] = {LOG_BUFFER, LOG_BYTES}, version = 0;
   void *values[] = {log, (void *)(uintptr_t)sizeof log};
@@ -606,7 +620,7 @@ static void load(tw_gpu_code *code, int32_t dynamic_bytes) {
     snprintf(line, sizeof line, "the GPU's driver cannot compile a kernel: %s", log);
     fail(line, "please report it");
   } else if (done(result, "load a kernel") && done(cuda.function(&function, module, code->name), "find a kernel")) {
-    if (dynamic_bytes) done(cuda.set(function, DYNAMIC_BYTES, dynamic_bytes), "share memory of a multiprocessor");
+    if (overlaps) done(cuda.get(&code->own_shared_bytes, OWN_SHARED_BYTES, function), "say what a kernel shares");
     /* All kernels want the same part of a cache as shared memory, so that one begins beside another. */
     done(cuda.set(function, PART_SHARED, ALL_SHARED), "share memory of a multiprocessor");
     code->function = function;
@@ -621,13 +635,42 @@ static int may_overlap(const tw_gpu_shape *shape, const void *const *pointers, i
   return overlaps;
 }
 
-static int launched(const tw_gpu_code *code, const tw_gpu_shape *shape, int may_begin_early, void **arguments) {
+enum { MOST_PLACED = 16, UNIT_OF_SHARED = 128 };
+
+/* Clusters leave this part of the multiprocessors without a group. */
+enum { LEFT_BY_CLUSTERS = 4 };
+
+/* What a group of a launch that may begin early shares. Such groups go where there is room at that moment, which may be
+ * on few multiprocessors: they share so much that no more of them fit on one than there must be. */
+static unsigned bytes_for_even_groups(const tw_gpu_code *code, const tw_gpu_shape *shape) {
+  const long groups = (long)shape->groups[0] * shape->groups[1] * shape->groups[2];
+  const int is_cluster = shape->clustered && shape->groups[2] > 1;
+  const long reached = multiprocessors - (is_cluster ? multiprocessors / LEFT_BY_CLUSTERS : 0);
+  const long placed = (groups + reached - 1) / reached;
+  const long others = code->own_shared_bytes + lost_shared_bytes;
+  const long bytes = shared_bytes / (placed + 1) + UNIT_OF_SHARED - others;
+  const long most = most_shared_bytes - code->own_shared_bytes, own = shape->dynamic_bytes;
+  if (placed > MOST_PLACED || bytes <= own) return (unsigned)own;
+  return (unsigned)(bytes < most ? bytes : most);
+}
+
+/* Whether groups of a kernel may share so many bytes besides their own. */
+static int may_share(tw_gpu_code *code, unsigned bytes) {
+  if (bytes <= (unsigned)code->most_bytes) return 1;
+  if (!done(cuda.set(code->function, DYNAMIC_BYTES, (int)bytes), "share memory of a multiprocessor")) return 0;
+  code->most_bytes = (int32_t)bytes;
+  return 1;
+}
+
+static int launched(tw_gpu_code *code, const tw_gpu_shape *shape, int may_begin_early, void **arguments) {
   const unsigned x = (unsigned)shape->groups[0], y = (unsigned)shape->groups[1], z = (unsigned)shape->groups[2];
-  const unsigned items = (unsigned)shape->items, bytes = (unsigned)shape->dynamic_bytes;
+  const unsigned items = (unsigned)shape->items;
+  const unsigned bytes = may_begin_early ? bytes_for_even_groups(code, shape) : (unsigned)shape->dynamic_bytes;
   launch_attribute attributes[2] = {{OVERLAP, 0, {1}}, {CLUSTER, 0, {1, 1, z}}};
   const int is_cluster = overlaps && shape->clustered && z > 1 && z <= TW_MOST_CLUSTERED;
   const launch_shape all = {{x, y, z}, {items, 1, 1}, bytes, stream, attributes + !may_begin_early,
                             (unsigned)(may_begin_early + is_cluster)};
+  if (!may_share(code, bytes)) return SUCCESS; /* what failed is known */
   if (all.attribute_count) return cuda.launch_shape(&all, code->function, arguments, NULL);
   return cuda.launch(code->function, x, y, z, items, 1, 1, bytes, stream, arguments, NULL);
 }
@@ -708,7 +751,7 @@ void tw_gpu_launch(tw_gpu_code *code, const tw_gpu_shape *shape, const void *par
   if (failed || shape->groups[0] == 0 || shape->groups[1] == 0 || shape->groups[2] == 0) return;
   has_launched = 1;
   if (mode() == REPLAYING) return; /* it is part of a graph */
-  if (!code->function) load(code, shape->dynamic_bytes);
+  if (!code->function) load(code);
 #ifdef TW_LAYER_TIMES
   measure(code, shape, params, pointers, count);
 #endif

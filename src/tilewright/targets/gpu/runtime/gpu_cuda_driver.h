@@ -10,7 +10,8 @@ enum {
   SUCCESS = 0, OUT_OF_MEMORY = 2, NO_DEVICE = 100, UNSUPPORTED_PTX = 222,
   KIND_OF_MEMORY = 2, DEVICE_OF_MEMORY = 9, ON_DEVICE = 2,
   CAPTURES_RELAXED = 2, NON_BLOCKING = 1, MAJOR = 75, MINOR = 76, LOG_BUFFER = 5, LOG_BYTES = 6,
-  DYNAMIC_BYTES = 8, PART_SHARED = 9, CLUSTER = 4, OVERLAP = 6
+  DYNAMIC_BYTES = 8, PART_SHARED = 9, CLUSTER = 4, OVERLAP = 6, OWN_SHARED_BYTES = 1,
+  MULTIPROCESSORS = 16, SHARED_BYTES = 81, MOST_SHARED_BYTES = 97, LOST_SHARED_BYTES = 111
 };
 
 /* How a kernel is launched with more than cuLaunchKernel takes. */
@@ -49,6 +50,7 @@ static struct {
                 unsigned items_z, unsigned shared_bytes, handle stream, void **arguments, void **more);
   int (*launch_shape)(const launch_shape *shape, handle function, void **arguments, void **more); /* or NULL */
   int (*set)(handle function, int attribute, int value);
+  int (*get)(int *value, int attribute, handle function);
   int (*begin_capture)(handle stream, int mode);
   int (*end_capture)(handle stream, handle *graph);
   int (*instantiate)(handle *executable, handle graph, unsigned long long flags);
@@ -87,6 +89,7 @@ static const struct {
     {"cuModuleGetFunction", &cuda.function},
     {"cuLaunchKernel", &cuda.launch},
     {"cuFuncSetAttribute", &cuda.set},
+    {"cuFuncGetAttribute", &cuda.get},
     {"cuStreamBeginCapture_v2", &cuda.begin_capture},
     {"cuStreamEndCapture", &cuda.end_capture},
     {"cuGraphInstantiateWithFlags", &cuda.instantiate},

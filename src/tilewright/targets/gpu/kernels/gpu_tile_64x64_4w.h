@@ -1,0 +1,7 @@
+/* Tiles of 64 x 64, of which four warps have 64 rows. */
+#define TW_TM 64
+#define TW_TN 64
+#define TW_WM 4
+#define TW_WN 1
+#define TW_STAGES 8
+#define TW_ROW_BYTES 128
