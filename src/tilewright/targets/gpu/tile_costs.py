@@ -48,7 +48,7 @@ class TileCosts:
     launch: float
     step: float
     split: float
-    """For each group that shares a tile."""
+    """For each group that shares a tile, and some for their meeting."""
     tiles: Mapping[Tile, tuple[float, float]]
     """A step, and a group, on a multiprocessor."""
 
@@ -80,14 +80,13 @@ CLOCK = 1.98
 H200 = Costs(
     "NVIDIA H200", 132,
     {
-        1: TileCosts(1.534, 0.128, 0.244, {
-            TINY: (0.037, 0.176), SMALL: (0.11, 0.128), SMALL_4: (0.055, 0.449), WIDE: (0.188, 0.24),
-            LARGE: (0.325, 0.504),
+        1: TileCosts(1.28, 0.07, 0.081, {
+            TINY: (0.097, 0.181), SMALL: (0.207, 0.123), SMALL_4: (0.143, 0.49), WIDE: (0.286, 0.412),
+            LARGE: (0.365, 0.764),
         }),
-        2: TileCosts(1.78, 0.076, 0.089, {
-            TINY: (0.145, 0.334), SMALL: (0.184, 0.379), WIDE: (0.263, 0.61), LARGE: (0.455, 0.779),
-            TALL: (0.606, 1.732),
-            LARGE_FOUR: (0.15, 1.8), TALL_FOUR: (0.22, 2.0),
+        2: TileCosts(0.819, 0.155, 0.09, {
+            TINY: (0.038, 0.384), SMALL: (0.07, 0.466), WIDE: (0.156, 0.816), LARGE: (0.226, 1.257),
+            TALL: (0.32, 1.978), LARGE_FOUR: (0.1, 1.72), TALL_FOUR: (0.165, 2.1),
         }),
         4: TileCosts(2.03, 0.155, 0.016, {
             SMALL_4: (0.233, 0.61), WIDE_4: (0.42, 1.138), LARGE_2: (0.913, 0.919), THIN: (0.481, 0.889),

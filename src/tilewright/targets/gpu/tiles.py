@@ -16,6 +16,8 @@ SPLITS = (1, 2, 4, 8)
 """Up to TW_MOST_CLUSTERED in C. Clusters of other sizes leave multiprocessors without a group: 7 take longer than 8."""
 MOST_SHARED_TILES = 1024
 """TW_MOST_SHARED_TILES in C."""
+MEETING = 8
+"""What it takes groups that share a tile to meet, in the time of one that is read."""
 FEWEST_STEPS = 2
 """Of a part of the inner dimension."""
 SIZES_OF_PARTS = {16: range(1 << 20), 4: range(32 * 32 + 1), 0: range(32 * 32, 32 * 64 + 1)}
@@ -87,5 +89,10 @@ def predicted(product: Product, choice: Choice, using: Costs | None = None) -> f
     table = known.of(product.size)
     step, group = table.tiles[choice.tile]
     load = -(-groups(product, choice.tile) * choice.splits // known.busy(choice.splits))
-    shared = table.split * choice.splits if choice.splits > 1 else 0.0
+    shared = table.split * sharing(choice.splits)
     return table.launch + table.step * choice.steps + load * (group + step * choice.steps) + shared
+
+
+def sharing(splits: int) -> int:
+    """What groups that share a tile spend on that, in the unit of `TileCosts.split`: they meet, and read each other's."""
+    return MEETING + splits if splits > 1 else 0

@@ -635,10 +635,11 @@ static int may_overlap(const tw_gpu_shape *shape, const void *const *pointers, i
   return overlaps;
 }
 
-enum { MOST_PLACED = 16, UNIT_OF_SHARED = 128 };
-
-/* Clusters leave this part of the multiprocessors without a group. */
-enum { LEFT_BY_CLUSTERS = 4 };
+enum {
+  MOST_PLACED = 8,       /* groups on a multiprocessor that are made even */
+  UNIT_OF_SHARED = 128,
+  LEFT_BY_CLUSTERS = 4   /* the part of the multiprocessors that clusters may leave without a group */
+};
 
 /* What a group of a launch that may begin early shares. Such groups go where there is room at that moment, which may be
  * on few multiprocessors: they share so much that no more of them fit on one than there must be. */
@@ -650,7 +651,7 @@ static unsigned bytes_for_even_groups(const tw_gpu_code *code, const tw_gpu_shap
   const long others = code->own_shared_bytes + lost_shared_bytes;
   const long bytes = shared_bytes / (placed + 1) + UNIT_OF_SHARED - others;
   const long most = most_shared_bytes - code->own_shared_bytes, own = shape->dynamic_bytes;
-  if (placed > MOST_PLACED || bytes <= own) return (unsigned)own;
+  if (placed > MOST_PLACED || 2 * groups < multiprocessors || bytes <= own) return (unsigned)own;
   return (unsigned)(bytes < most ? bytes : most);
 }
 
