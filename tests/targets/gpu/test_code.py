@@ -101,6 +101,19 @@ def test_products_assemble_without_spills(tmp_path: Path) -> None:
         assert spills(assembled(code, tmp_path)) == []
 
 
+@pytest.mark.one_in(2)
+def test_what_hopper_alone_has_is_left_out_elsewhere(tmp_path: Path) -> None:
+    """Tiles that four warps multiply together, and a row whose weights shared memory holds."""
+    sizes = ((197, 2304, 768), (128, 3072, 768), (1, 900, 896))
+    given = [np.zeros(size, np.float32) for rows, columns, inner in sizes for size in ((rows, inner), (columns, inner))]
+    found = codes([(MatMul(trans_b=True), [x, w, None]) for x, w in zip(given[::2], given[1::2], strict=True)], "fp16")
+    taken = {name.split("/")[1].split("_f16")[0]: code for name, code in found.items()}
+    assert {"gpu_tile_128x64_4w_gpu_matmul_tiles", "gpu_tile_64x64_4w_gpu_matmul_tiles"} < taken.keys()
+    for name, code in taken.items():
+        assert ("wgmma" in code) == ("_4w_" in name)
+        assert spills(assembled(code, tmp_path)) == []
+
+
 @pytest.mark.in_turns(6)
 @pytest.mark.parametrize("precision", ["fp32", "fp16", "bf16"])
 @pytest.mark.one_in(3)

@@ -24,10 +24,12 @@ from tilewright.targets.cpu.block_products import packed
 from tilewright.targets.generic.linear import FLOAT
 from tilewright.targets.generic.movement import INDICES
 from tilewright.targets.gpu.block_forms import FORMATS, BlockProduct, RowsOfBlocks, layout
-from tilewright.targets.gpu.few_rows import GROUPS, PIECE, shape_params
+from tilewright.targets.gpu.few_rows import GROUPS, PIECE, shape_params, staged
 from tilewright.targets.gpu.summed import ADDED, SummedBlockProduct, sum_params
 
 BYTES = frozenset({"uint8"})
+FLOAT_BYTES = 2
+"""Of weights that are floats."""
 
 # ---- kernels --------------------------------------------------------------------------------------------------------
 
@@ -35,7 +37,8 @@ BYTES = frozenset({"uint8"})
 def columns_params(name: str, rows: int, inner: int, twos: int) -> Params:
     """The fields of tw_columns. Where x is brought to shared memory first, fewer groups find room."""
     if name in FLOATS:
-        return shape_params(rows, inner, inner, twos, 2 * inner // PIECE)
+        row_bytes = FLOAT_BYTES * inner
+        return shape_params(rows, inner, inner, twos, row_bytes // PIECE, row_bytes=row_bytes)
     return shape_params(rows, inner, inner, twos, inner // SMALL, GROUPS)
 
 
@@ -68,7 +71,14 @@ def more_rows(name: str, op: Op, types: Types) -> str | None:
     return other_format(name, op, types) or (None if one else "it takes one row")
 
 
-def _products(op: type[Op], name: str) -> tuple[Kernel, Kernel]:
+def with_staged(kernel: Kernel, name: str) -> tuple[Kernel, ...]:
+    """A kernel of one row, and before it the one with weights in shared memory if they are floats."""
+    if name not in FLOATS:
+        return (kernel,)
+    return staged(kernel, header(f"{name}_staged"), lambda _: FLOAT_BYTES), kernel
+
+
+def _products(op: type[Op], name: str) -> tuple[Kernel, ...]:
     """Of one row, and of several."""
     short = Kernel(
         op, "gpu_matmul_few.c", f"A B C {ADDED} -> Y", {"B": BYTES, **dict.fromkeys(("A", "C", ADDED, "Y"), FLOAT)},
@@ -80,7 +90,7 @@ def _products(op: type[Op], name: str) -> tuple[Kernel, Kernel]:
         unsupported_reason=partial(other_format, name), header="gpu_few_rows.h", around=header(name),
         activations=ACTIVATIONS,
     )  # fmt: skip
-    return short, tiles
+    return *with_staged(short, name), tiles
 
 
 def _lookup(name: str) -> Kernel:

@@ -157,16 +157,21 @@ def few(
 def stored_rows(kernel: Kernel, short: str, weights: str) -> tuple[Kernel, ...]:
     """Those for one row with weights in shared memory, for one row, and for several."""
     one = replace(kernel, around="gpu_one_row.h", unsupported_reason=partial(_more_rows, kernel.unsupported_reason))
-    held = replace(one, around="gpu_one_row_staged.h", unsupported_reason=partial(_too_large, one, weights))
+    held = staged(one, "gpu_one_row_staged.h", lambda types: element_bytes(types[weights]))
     return (*stored(held, short), *stored(one, short), *stored(kernel, short))
 
 
-def _too_large(kernel: Kernel, weights: str, op: Op, types: Types) -> str | None:
+def staged(kernel: Kernel, around: str, element: Callable[[Types], int]) -> Kernel:
+    """That kernel where shared memory holds the weights of its groups, whose elements have so many bytes."""
+    return replace(kernel, around=around, unsupported_reason=partial(_too_large, kernel, element))
+
+
+def _too_large(kernel: Kernel, element: Callable[[Types], int], op: Op, types: Types) -> str | None:
     reason = kernel.unsupported_reason(op, types)
     if reason is not None:
         return reason
     shape = cast(Params, kernel.params(op, types)["shape"])
-    row_bytes = cast(int, shape["inner"]) * element_bytes(types[weights])
+    row_bytes = cast(int, shape["inner"]) * element(types)
     return None if is_staged(shape, row_bytes) else "shared memory does not hold its weights"
 
 

@@ -30,7 +30,7 @@ from tilewright.target.kernel import Kernel
 from tilewright.target.structs.common import activation_params
 from tilewright.targets.generic.linear import FLOAT
 from tilewright.targets.gpu.block_forms import FORMATS, BlockProduct, layout, values
-from tilewright.targets.gpu.block_products import BYTES, columns_params, header, other_format, row_step
+from tilewright.targets.gpu.block_products import BYTES, columns_params, header, other_format, row_step, with_staged
 from tilewright.targets.gpu.few_rows import MOST_ROWS, PIECE, element_bytes, shape_params, stored_rows
 
 MOST = 3
@@ -125,12 +125,13 @@ class Projections(Internal):
 SIGNATURE = "X scale:float32 W W1 W2 B:float32 B1:float32 B2:float32 -> Y Y1 Y2"
 
 
-def _of_blocks(name: str) -> Kernel:
+def _of_blocks(name: str) -> tuple[Kernel, ...]:
     dtypes = {**dict.fromkeys(WEIGHTS, BYTES), **dict.fromkeys(("X", "Y", "Y1", "Y2"), FLOAT)}
-    return Kernel(
+    kernel = Kernel(
         Projections, "gpu_projections.c", SIGNATURE, dtypes, unsupported_reason=partial(other_format, name),
         header="gpu_projections.h", around=header(name), activations=ACTIVATIONS,
     )  # fmt: skip
+    return with_staged(kernel, name)
 
 
 KERNELS = (
@@ -139,7 +140,7 @@ KERNELS = (
         "X W W1 W2 Y Y1 Y2",
         "W",
     ),
-    *map(_of_blocks, FORMATS),
+    *(kernel for name in FORMATS for kernel in _of_blocks(name)),
 )
 
 

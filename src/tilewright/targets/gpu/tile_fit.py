@@ -45,7 +45,12 @@ def _row(product: Product, choice: Choice, start: Costs) -> list[float]:
     """What each number is multiplied with in the time of a choice, in the order of a table."""
     load = -(-groups(product, choice.tile) * choice.splits // start.busy(choice.splits))
     own = [(load * choice.steps, load) if tile == choice.tile else (0, 0) for tile in start.of(product.size).tiles]
-    return [1.0, float(choice.steps), float(sharing(choice.splits)), *(float(number) for pair in own for number in pair)]
+    return [
+        1.0,
+        float(choice.steps),
+        float(sharing(choice.splits)),
+        *(float(number) for pair in own for number in pair),
+    ]
 
 
 def _least_squares(known: Array, wanted: Array, start: Array) -> Array:

@@ -94,5 +94,5 @@ def predicted(product: Product, choice: Choice, using: Costs | None = None) -> f
 
 
 def sharing(splits: int) -> int:
-    """What groups that share a tile spend on that, in the unit of `TileCosts.split`: they meet, and read each other's."""
+    """What groups that share a tile spend on meeting and reading each other's sums, in units of `TileCosts.split`."""
     return MEETING + splits if splits > 1 else 0
