@@ -14,7 +14,7 @@ from tilewright.toolchain.compiler import FAILED, find_compiler
 from tilewright.toolchain.shared_library import library_of
 
 C = Path(__file__).parent / "c"
-PATTERNS_HEADER = Path(__file__).parents[1] / "targets" / "microcontroller" / "kernels" / "patterns.h"
+PATTERNS_HEADER = Path(__file__).parents[1] / "targets" / "bare" / "kernels" / "patterns.h"
 TRIALS = 400_000
 """Random operands; most have corner values among them."""
 TRAPPING = (

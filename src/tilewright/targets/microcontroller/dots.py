@@ -15,8 +15,8 @@ from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.relu import Relu
 from tilewright.target.in_c import InC
 from tilewright.target.kernel import Kernel, Types
-from tilewright.target.peak import CoreMacs, Peak
 from tilewright.target.target import Engine, Offer
+from tilewright.targets.bare.dots import DOT4, DOTS, UNSIGNED_DOT4, with_products
 from tilewright.targets.generic.linear import (
     INTEGER_CONV,
     NARROW_CONV,
@@ -42,10 +42,10 @@ from tilewright.targets.microcontroller.blocked_product import (
 )
 from tilewright.targets.microcontroller.sizes import in_c
 
-DOT4, UNSIGNED_DOT4, BITS = "dot4_s8", "dot4_u8s8", "bits2_s2"
+BITS = "bits2_s2"
+PRODUCTS = DOTS | {BITS}
+"""Four products of bytes in a cycle; bit by bit, of sixteen weights in four cycles."""
 LARGER = frozenset({"max4_s8", "max4_u8"})
-AT_ONCE = 4
-"""Products of bytes in a cycle; bit by bit, of sixteen weights in four cycles."""
 STRIDES = (1, 2)
 
 Forms = tuple[type[BlockedConv], type[BlockedMatMul]]
@@ -123,25 +123,15 @@ KERNELS = (*DOT_KERNELS, *BITS_KERNELS, *LARGER_KERNELS)
 
 def extended(engine: Engine, patterns: frozenset[str]) -> Engine:
     """The engine with those that instructions are for before its own."""
-    has_dots, has_bits = bool(patterns & {DOT4, UNSIGNED_DOT4}), BITS in patterns
+    has_dots, has_bits = bool(patterns & DOTS), BITS in patterns
     own = (
         *(DOT_KERNELS if has_dots else ()), *(BITS_KERNELS if has_bits else ()),
         *(LARGER_KERNELS if patterns & LARGER else ()),
     )  # fmt: skip
-    found = replace(engine, kernels=(*own, *engine.kernels), peak=_with_products(engine.peak, patterns))
+    found = replace(engine, kernels=(*own, *engine.kernels), peak=with_products(engine.peak, patterns & PRODUCTS))
     if not has_dots and not has_bits:
         return found
     plain = engine.forms
     return replace(
         found, forms=lambda graph, node: forms(graph, node, patterns) or (list(plain(graph, node)) if plain else [])
     )
-
-
-def _with_products(peak: Peak | None, patterns: frozenset[str]) -> Peak | None:
-    """With as many products of bytes in a cycle as an instruction has."""
-    found = sorted(patterns & {DOT4, UNSIGNED_DOT4, BITS})
-    if peak is None or not isinstance(peak.macs, CoreMacs) or not found:
-        return peak
-    widths = tuple((bits, max(rate, AT_ONCE) if bits == 8 else rate) for bits, rate in peak.macs.widths)
-    source = f"{peak.source}; {', '.join(found)}: four products of bytes"
-    return replace(peak, macs=replace(peak.macs, widths=widths), source=source)

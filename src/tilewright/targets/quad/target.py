@@ -13,6 +13,7 @@ from tilewright.target.memory import CORES, Memory
 from tilewright.target.peak import CoreMacs, Peak
 from tilewright.target.runner import VirtualSoc
 from tilewright.target.target import Engine, Target
+from tilewright.targets.bare import dots
 from tilewright.targets.cluster.mchan import mchan
 from tilewright.targets.generic import target as generic
 from tilewright.targets.generic.work import WORK
@@ -32,7 +33,7 @@ PEAK = Peak(
 TARGET = Target(
     name="quad",
     summary="4 RISC-V cores around 64 KiB of TCDM, 1 MiB of RAM; portable kernels; on the virtual SoC",
-    engines=(Engine("cluster", KERNELS, peak=PEAK),),
+    engines=(Engine("cluster", KERNELS, peak=PEAK, extended=dots.extended),),
     memories=(
         Memory("TCDM", QUAD.memory("tcdm").size, 8, ".tcdm", reachable_by=frozenset({CORES, "dma"})),
         Memory(

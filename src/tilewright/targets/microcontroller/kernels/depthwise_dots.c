@@ -23,10 +23,7 @@ static shifted shifted_of(const int32_t *w) {
   return s;
 }
 
-/* What bytes have more than those that are multiplied. */
-enum { MORE = TW_X_IS_SIGNED == TW_DOTS_ARE_SIGNED ? 0 : TW_X_IS_SIGNED ? -128 : 128 };
-
-TW_ALWAYS uint32_t dotted_bytes(uint32_t word) { return word ^ (MORE ? 0x80808080u : 0); }
+TW_ALWAYS uint32_t dotted_bytes(uint32_t word) { return word ^ (TW_MORE ? 0x80808080u : 0); }
 
 /* What a row of a band adds to the totals of four windows one element apart, or of two two apart. */
 #define ROW_BY_1(s, x)                                                                    \
@@ -84,7 +81,7 @@ static void filter_on_band(const tw_conv_params *p, windows all, const int32_t *
   const shifted s = shifted_of(w), t = shifted_of(w + 3), u = shifted_of(w + 6);
   uint32_t sum = 0;
   for (int32_t i = 0; i < 9; i++) sum += (uint32_t)w[i];
-  const uint32_t first = (uint32_t)start + (uint32_t)MORE * sum;
+  const uint32_t first = (uint32_t)start + (uint32_t)TW_MORE * sum;
   if (p->stride_w == 1) rows_by_1(all, s, t, u, first, total);
   else rows_by_2(all, s, t, u, first, total);
 }

@@ -14,6 +14,7 @@
 #define TW_W_SIGNED ((TW_W)-1 < 0)
 #define TW_Y_SIGNED ((TW_Y)-1 < 0)
 
+#include "own_requant.h"
 #include "conv_filters.h"
 #include "conv_strips.h"
 #include "conv_windows.h"
@@ -31,7 +32,7 @@ static TW_COMPACT void store_totals(const work *k, const void *row, int32_t filt
     const int32_t value = (int32_t)((uint32_t)total[f] - excess), at = filter + f;
     if (p->requantised) {
       const int32_t summand = k->add ? k->add[at * p->add_step] : 0;
-      y[f] = (TW_Y)tw_requantise(&p->requant, value, k->mul[at * p->mul_step], summand);
+      y[f] = (TW_Y)tw_requantise_byte(&p->requant, value, k->mul[at * p->mul_step], summand);
     } else {
       y[f] = (TW_Y)value;
     }

@@ -14,6 +14,7 @@
 #include "columns.h"
 #include "conv.h"
 #include "dot.h"
+#include "own_requant.h"
 #include "planes.h"
 
 /* The product of a total: the total plus the factor less one times itself, which is one cycle; to multiply takes two. */
@@ -132,7 +133,7 @@ static TW_COMPACT void set_channels(work *k, int32_t channel) {
 static int32_t finish(const work *k, int32_t total, int f, int32_t channel) {
   const tw_conv_params *const p = k->p;
   if (k->columns.mode != TW_EXACT) return tw_columns_finish(&k->columns, total, f, TW_Y_SIGNED);
-  return tw_requantise(&p->requant, total, k->mul[channel * p->mul_step], k->add ? k->add[channel * p->add_step] : 0);
+  return tw_requantise_byte(&p->requant, total, k->mul[channel * p->mul_step], k->add ? k->add[channel * p->add_step] : 0);
 }
 
 /* Any filter. */

@@ -20,6 +20,7 @@
 #include "columns.h"
 #include "dots.h"
 #include "matmul_dots_sizes.h"
+#include "own_requant.h"
 #include "pack8.h"
 #include "requant_words.h"
 
@@ -201,7 +202,7 @@ static TW_COMPACT void store_totals(const work *k, int32_t row, int32_t column, 
       const int32_t factor = k->mul[row * p->mul_row + (column + f) * p->mul_column];
       const int32_t summand = k->add ? k->add[row * p->add_row + (column + f) * p->add_column] : 0;
       *y = (TW_Y)(sizeof(TW_Y) <= 2 ? tw_requantise_words(&p->requant, (int32_t)value, factor, summand)
-                                    : tw_requantise(&p->requant, (int32_t)value, factor, summand));
+                                    : tw_requantise_byte(&p->requant, (int32_t)value, factor, summand));
     } else {
       *y = (TW_Y)(int32_t)value;
     }

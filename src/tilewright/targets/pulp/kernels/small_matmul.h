@@ -4,6 +4,7 @@
 #define TW_SMALL_MATMUL_H
 
 #include "cluster.h"
+#include "own_requant.h"
 #include "small_matmul_params.h"
 #include "xpulp.h"
 
@@ -72,7 +73,7 @@ static inline int32_t tw_small_split(int32_t *number, int32_t by) {
         const B *const right = b + batch * p->stride_b + column * p->b_column;                                       \
         int32_t total = c ? c[batch * p->stride_c + column * p->c_column] : 0;                                       \
         for (int32_t k = 0; k < p->inner; k++) total = tw_x_mac(total, left[k], right[k * p->b_row]);                \
-        y[batch * p->stride_y + row * p->y_row + column] = (Y)tw_requantise(&p->requant, total, mul, add);           \
+        y[batch * p->stride_y + row * p->y_row + column] = (Y)tw_requantise_byte(&p->requant, total, mul, add);           \
       }                                                                                                              \
     }                                                                                                                \
   }

@@ -4,6 +4,7 @@
 #define TW_BYTE_TOTALS_H
 
 #include "cluster.h"
+#include "own_requant.h"
 #include "narrow_words.h"
 #include "requant.h"
 #include "stream_sums_sizes.h"
@@ -45,7 +46,7 @@ typedef struct {
   }
 TW_DEFINE_SCALED_ROW(tw_scaled_near, tw_narrow_near(&n, (int64_t)total * mul + add))
 TW_DEFINE_SCALED_ROW(tw_scaled_far, tw_narrow_far(&n, (int64_t)total * mul + add))
-TW_DEFINE_SCALED_ROW(tw_scaled_any, tw_requantise(requant, total, mul, add))
+TW_DEFINE_SCALED_ROW(tw_scaled_any, tw_requantise_byte(requant, total, mul, add))
 
 static inline void tw_scaled_row(const int32_t *from, int32_t origin, const tw_scales *s, const tw_requant *requant, TW_Y *to,
                                  int32_t to_step, int32_t count) {

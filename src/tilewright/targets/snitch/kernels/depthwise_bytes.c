@@ -1,5 +1,6 @@
 /* Convolution of bytes whose groups have one input channel each, channels second; int32 totals, optionally requantised; all cores
  * together */
+#include "own_requant.h"
 #include "conv.h"
 
 #ifndef TW_NAME
@@ -42,7 +43,7 @@ DEFINE_PLANE(far_plane, tw_narrow_far)
 static TW_COMPACT void any_plane(const tw_conv_params *p, int32_t bias, int32_t mul, int32_t add, const uint32_t *from, TW_Y *to, int32_t count) {
   for (; count > 0; count--, from += 2) {
     const int32_t total = (int32_t)(*from - TW_ORIGIN_BITS + (uint32_t)bias);
-    *to++ = (TW_Y)(p->requantised ? tw_requantise(&p->requant, total, mul, add) : total);
+    *to++ = (TW_Y)(p->requantised ? tw_requantise_byte(&p->requant, total, mul, add) : total);
   }
 }
 

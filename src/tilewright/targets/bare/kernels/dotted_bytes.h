@@ -9,6 +9,7 @@
 #define TW_X_IS_SIGNED ((TW_X)-1 < 0)
 #define TW_DOTS_ARE_SIGNED (TW_X_IS_SIGNED ? TW_HAS_DOT4_S8 || !TW_HAS_DOT4_U8S8 : !TW_HAS_DOT4_U8S8)
 #define TW_AS_DOTTED(x) ((int8_t)((x) ^ (TW_X_IS_SIGNED == TW_DOTS_ARE_SIGNED ? 0 : 128)))
+enum { TW_MORE = TW_X_IS_SIGNED == TW_DOTS_ARE_SIGNED ? 0 : TW_X_IS_SIGNED ? -128 : 128 }; /* what bytes have more than those */
 #define TW_DOT4(total, w, x) (TW_DOTS_ARE_SIGNED ? TW_DOT4_S8(total, w, x) : TW_DOT4_U8S8(total, x, w))
 
 #endif
