@@ -6,18 +6,16 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import cast
 
 from tilewright.ir.op import Op
 from tilewright.ops._linear import NARROW
 from tilewright.ops.conv import Conv
-from tilewright.target.in_c import HeadersInC
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
 from tilewright.target.peak import CoreMacs, Peak
 from tilewright.target.target import Engine
+from tilewright.targets.bare.sizes import in_c
 from tilewright.targets.generic.linear import TOTALS
-from tilewright.targets.generic.sizes import KERNELS as PORTABLE
 
 DOT4, UNSIGNED_DOT4 = "dot4_s8", "dot4_u8s8"
 DOTS = frozenset({DOT4, UNSIGNED_DOT4})
@@ -27,7 +25,6 @@ CALL, TAP, WORD, BLOCK, RESULT = 600, 5, 30, 120, 40
 """Cycles, roughly: of a call; of a tap that is gathered; of a word of four filters on four pixels; of such a block; of
 a result."""
 STACK = 352
-in_c = HeadersInC(Path(__file__).parent / "kernels", PORTABLE)
 
 
 def _unsupported(op: Op, types: Types, channels_last: bool) -> str | None:

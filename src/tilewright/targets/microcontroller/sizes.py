@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tilewright.target.in_c import HeadersInC
+from tilewright.targets.bare.sizes import KERNELS as SHARED
 from tilewright.targets.generic.sizes import KERNELS as PORTABLE
 
 KERNELS = Path(__file__).parent / "kernels"
-in_c = HeadersInC(KERNELS, PORTABLE)
+in_c = HeadersInC(KERNELS, SHARED, PORTABLE)
