@@ -20,16 +20,12 @@ from tilewright.target.runner import Model
 from tilewright.target.target import Engine, Target
 from tilewright.targets.ethos_u.device import EthosUDevice
 from tilewright.targets.ethos_u.numerics import ETHOS_U_NUMERICS
-from tilewright.targets.ethos_u.parts import ethos_u_parts, why_on_core
+from tilewright.targets.ethos_u.parts import COPY_CYCLES, JOB_CYCLES, ethos_u_parts, why_on_core
 from tilewright.targets.ethos_u.vela import for_npu
 
 FOLDER = Path(__file__).parent
 DEVICE = "ethos-u"
 ALIGNMENT = 16
-JOB_CYCLES = 270
-"""Of the core for a job: the driver writes registers and polls."""
-COPY_CYCLES = 0.68
-"""Of the core for a byte of inputs and results."""
 INTEGERS = frozenset({"int8", "uint8", "int16", "int32"})
 
 
@@ -79,7 +75,7 @@ def with_npu(core: Target, name: str, words: str, base: int = CORSTONE) -> Targe
         "npu",
         (_kernel(npu.name),),
         base_alignment=ALIGNMENT,
-        early_passes=ethos_u_parts(npu.name),
+        early_passes=ethos_u_parts(npu.name, core),
         explain_skipped=why_on_core,
     )
     made = core.on_platform(core.platform.with_device(DEVICE, base), 0)

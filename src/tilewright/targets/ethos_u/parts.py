@@ -7,7 +7,8 @@ that it stands for; what differs stays on the core.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -21,12 +22,22 @@ from tilewright.ir.unused import drop_unused
 from tilewright.ops._ethosu import EthosU
 from tilewright.ops.conv import Conv
 from tilewright.ops.maxpool import MaxPool
+from tilewright.ops.transpose import Transpose
 from tilewright.passes import Pass
 from tilewright.passes.layout.channels_last import ChannelPosition, with_layout
+from tilewright.target.core_or_accelerator import fewest_cycles
+from tilewright.target.target import Target
 from tilewright.targets.ethos_u.scales import Meaning, meaning_of, moves
 from tilewright.targets.ethos_u.vela import PLAIN, VelaError, compiled_by_vela
 from tilewright.targets.ethos_u.writing import written
 
+JOB_CYCLES = 270
+"""Of the core for a job: the driver writes registers and polls."""
+COPY_CYCLES = 0.68
+"""Of the core for a byte of inputs and results."""
+WEIGHED = (Transpose,)
+"""Operators that the NPU may be slower at: Vela makes thousands of operations of some."""
+SLOWER = "the NPU would take {:,.0f} cycles for it, the core {:,.0f}"
 DIFFERS = "Vela's stream gives other results than the network"
 SEED = 20
 SHOWN = 2
@@ -35,12 +46,13 @@ Reasons = dict[str, str]
 """Why nodes stay on the core, by their keys."""
 
 
-def ethos_u_parts(npu: str) -> tuple[Pass, ...]:
-    """Layers with channels last, and then streams instead of nodes."""
+def ethos_u_parts(npu: str, core: Target | None = None) -> tuple[Pass, ...]:
+    """Layers with channels last, and then streams instead of nodes; without a core of which costs are known, of all
+    that the NPU can compute."""
     layout = ChannelPosition(channels_last=True, worth=_worth)
     return (
         Pass("channels last for an Ethos-U", partial(with_layout, layout)),
-        Pass("parts for an Ethos-U", partial(with_parts, npu)),
+        Pass("parts for an Ethos-U", partial(with_parts, npu, core)),
     )
 
 
@@ -49,7 +61,7 @@ def _worth(graph: Graph, node: Node) -> int:
     return 1 << 40 if isinstance(node.op, Conv | MaxPool) and graph.types[node.inputs[0]].dtype == "int8" else 0
 
 
-def with_parts(npu: str, graph: Graph) -> Graph:
+def with_parts(npu: str, core: Target | None, graph: Graph) -> Graph:
     """The graph with streams. A network that comes from Vela has its streams already."""
     if any(isinstance(node.op, EthosU) for node in graph.nodes):
         return graph
@@ -59,6 +71,8 @@ def with_parts(npu: str, graph: Graph) -> Graph:
         parts = _cut(graph, reasons)
         made = [_compiled(npu, graph, meaning, part) for part in parts]
         left = {key: why for one in made for key, why in one.left.items()}
+        if not left and core is not None:
+            left = _slower(npu, core, graph, meaning, parts, made)
         reasons |= left
         if not left:
             _check_taken(npu, graph, parts, reasons)
@@ -188,6 +202,64 @@ def _wrong(npu: str, graph: Graph, meaning: Meaning, part: Part, why: str) -> Re
     return found or {node.key: why for node in alone}
 
 
+# ---- costs ----------------------------------------------------------------------------------------------------------
+
+
+def _slower(
+    npu: str, core: Target, graph: Graph, meaning: Meaning, parts: Sequence[Part], made: Sequence[Made]
+) -> Reasons:
+    """Nodes that the core computes in fewer cycles, and parts of which it does all."""
+    found: Reasons = {}
+    for part, streams in zip(parts, made, strict=True):
+        own = _slower_nodes(npu, core, graph, meaning, part)
+        found |= own or _slower_part(core, graph, part, streams)
+    return found
+
+
+def _slower_nodes(npu: str, core: Target, graph: Graph, meaning: Meaning, part: Part) -> Reasons:
+    """Each as a stream of its own. One between others cuts their part, whose tensors are copied then."""
+    found: Reasons = {}
+    for node in part.nodes if len(part.nodes) > 1 else ():
+        if not isinstance(node.op, WEIGHED):
+            continue
+        alone = _compiled(npu, graph, meaning, _part(graph, [node]))
+        theirs, ours = _stream_cycles(alone), _core_cycles(core, graph, [node])
+        if theirs > ours + _cut_cycles(graph, part, node):
+            found[node.key] = SLOWER.format(theirs, ours)
+    return found
+
+
+def _slower_part(core: Target, graph: Graph, part: Part, streams: Made) -> Reasons:
+    theirs = _stream_cycles(streams) + copy_cycles(graph, (*part.inputs, *part.results))
+    ours = _core_cycles(core, graph, part.nodes)
+    why = SLOWER.format(theirs, ours)
+    return {node.key: why for node in part.nodes if not node.op.view} if theirs > ours else {}
+
+
+def _cut_cycles(graph: Graph, part: Part, node: Node) -> float:
+    """Of a second job, where nodes of the part come before and behind a node."""
+    own = {one.key for one in part.nodes}
+    before = any(name in own for name in node.inputs)
+    behind = any(node.key in one.inputs for one in part.nodes)
+    return JOB_CYCLES + copy_cycles(graph, (node.inputs[0], node.key)) if before and behind else 0.0
+
+
+def copy_cycles(graph: Graph, tensors: Iterable[str]) -> float:
+    return COPY_CYCLES * sum(graph.types[name].bytes for name in tensors)
+
+
+def _stream_cycles(made: Made) -> int:
+    return JOB_CYCLES + sum(node.op.cycles for node in made.graph.nodes if isinstance(node.op, EthosU))
+
+
+def _core_cycles(core: Target, graph: Graph, nodes: Iterable[Node]) -> float:
+    """Infinite where it has no kernel for one of them as it is."""
+    try:
+        return sum(fewest_cycles(graph, node, core) for node in nodes if not node.op.view)
+    except CompileError:
+        return math.inf
+
+
 # ---- joining --------------------------------------------------------------------------------------------------------
 
 
@@ -203,7 +275,7 @@ def _joined(graph: Graph, parts: Sequence[Part], made: Sequence[Made], on_core: 
         elif number not in done:
             done.add(number)
             _add_streams(builder, made[number], f"ethos_u_{number}", sum(map(graph.macs, parts[number].nodes)))
-        if node.key in on_core and graph.macs(node):
+        if node.key in on_core and (graph.macs(node) or isinstance(node.op, WEIGHED)):
             builder.note(f"{node.op.kind} '{node.name}' stays on the core: {on_core[node.key]}")
     builder.copy_outputs(graph)
     return drop_unused(builder.build())
