@@ -28,6 +28,7 @@ from tilewright.passes.layout.channels_last import ChannelPosition, with_layout
 from tilewright.target.core_or_accelerator import fewest_cycles
 from tilewright.target.target import Target
 from tilewright.targets.ethos_u.scales import Meaning, meaning_of, moves
+from tilewright.targets.ethos_u.tables import with_tables
 from tilewright.targets.ethos_u.vela import PLAIN, VelaError, compiled_by_vela
 from tilewright.targets.ethos_u.writing import written
 
@@ -170,8 +171,11 @@ def _compiled(npu: str, graph: Graph, meaning: Meaning, part: Part) -> Made:
     left = {writing.makers[one.tensor]: one.why for one in vela.left if one.tensor in writing.makers}
     if left:
         return Made(graph, {}, {}, left)
+    try:
+        streams = with_tables(importer.load(vela.data), writing.tables)
+    except Refusal as refusal:
+        return Made(graph, {}, {}, _wrong(npu, graph, meaning, part, refusal.what))
     called = {name: writing.file.tensors[place].name for name, place in writing.known.items()}
-    streams = importer.load(vela.data)
     results = dict(zip(streams.output_names, streams.outputs, strict=True))
     inputs = {called[name]: name for name in part.inputs}
     made = Made(streams, inputs, {results[called[name]]: name for name in part.results})
@@ -230,6 +234,9 @@ def _slower_nodes(npu: str, core: Target, graph: Graph, meaning: Meaning, part: 
 
 
 def _slower_part(core: Target, graph: Graph, part: Part, streams: Made) -> Reasons:
+    """None of a part with layers: what the core would wait for their weights is not known here."""
+    if any(map(graph.macs, part.nodes)):
+        return {}
     theirs = _stream_cycles(streams) + copy_cycles(graph, (*part.inputs, *part.results))
     ours = _core_cycles(core, graph, part.nodes)
     why = SLOWER.format(theirs, ours)

@@ -19,6 +19,7 @@ from tilewright.ops._rearranged import value_per_filter
 from tilewright.ops._windows import Windowed, reach
 from tilewright.ops.concat import Concat
 from tilewright.ops.conv import Conv
+from tilewright.ops.lookup import ENTRIES, Lookup
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.pad import Pad
@@ -28,6 +29,7 @@ from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.ops.transpose import Transpose
 from tilewright.targets.ethos_u.numerics import layer_scales, tflite_sum
 from tilewright.targets.ethos_u.scales import Meaning
+from tilewright.targets.ethos_u.tables import Rectifier, Table
 from tilewright.targets.ethos_u.tflite_file import FileGraph, FileTensor
 
 SAME, VALID = 0, 1
@@ -48,6 +50,8 @@ class Writing:
     """Tensors of the graph that are in the file."""
     makers: dict[str, str] = field(default_factory=dict)
     """Keys of the nodes for which tensors of the file are there."""
+    tables: list[Table] = field(default_factory=list)
+    """Of functions, which the file cannot hold."""
 
     def tensor(self, name: str) -> int:
         """With its scale; results of layers may have 16 bits."""
@@ -328,6 +332,19 @@ def _pool(made: Writing, node: Node) -> None:
     _apply_to_image(made, node, "MAX_POOL_2D", (image,), "Pool2DOptions", attributes)
 
 
+def _table(made: Writing, node: Node) -> None:
+    """A function of one byte; its entries are a constant of the file, so that files of other functions are other files."""
+    entries = made.graph.constants.get(node.inputs[1])
+    if entries is None or entries.shape != (ENTRIES,) or entries.dtype != np.int8:
+        raise Refusal("its table is not one of 256 constants of int8")
+    x, y = node.inputs[0], node.outputs[0]
+    ends = [(made.meaning.scale(one), made.meaning.zero(one)) for one in (x, y)]
+    rectifier = Rectifier(ends[0], ends[1], len(made.tables))
+    made.tables.append(Table(entries, rectifier.entries()))
+    made.constant(entries)
+    made.file.apply("LEAKY_RELU", (made.tensor(x),), made.tensor(y), "LeakyReluOptions", Alpha=rectifier.alpha)
+
+
 # ---- moves ----------------------------------------------------------------------------------------------------------
 
 
@@ -359,6 +376,6 @@ def _pad(made: Writing, node: Node) -> None:
 
 Rule = Callable[[Writing, Node], None]
 RULES: Mapping[type, Rule] = {
-    Concat: _concat, Conv: _conv, MatMul: _matmul, MaxPool: _pool, Pad: _pad, QLinearMul: _product, Reshape: _reshape,
+    Concat: _concat, Conv: _conv, Lookup: _table, MatMul: _matmul, MaxPool: _pool, Pad: _pad, QLinearMul: _product, Reshape: _reshape,
     TfliteAdd: _sum, Transpose: _transpose,
 }  # fmt: skip
