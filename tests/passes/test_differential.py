@@ -28,7 +28,7 @@ from tests.support.caches import remembering
 from tests.support.sized_models import Net
 from tests.support.tflite_cases import FLOATS, HYBRID, QUANTISED
 from tests.targets.cpu import test_rewrites, test_scaled
-from tests.targets.ethos_u import test_parts
+from tests.targets.ethos_u import functions, test_parts
 from tests.targets.ethos_u.drawn_networks import drawn
 from tests.targets.gpu import test_blocks, test_folded_taps, test_fused, test_padded_channels
 from tests.targets.ita.transformers import encoder_model, feed_forward_model
@@ -198,7 +198,8 @@ def apply_some() -> None:
 def apply_for_ethos_u() -> None:
     """Numerics and layouts are tried anywhere, streams where Vela is installed; of those, one: each is a process."""
     images, rows = [drawn(seed) for seed in range(6)], test_parts.network(test_parts.ROWS + 1)
-    made = [apply(graph, (ETHOS_U_NUMERICS, test_parts.TO_LAYOUT)) for graph in (*images, rows)]
+    graphs = (*images, functions.network(), rows)
+    made = [apply(graph, (ETHOS_U_NUMERICS, test_parts.TO_LAYOUT)) for graph in graphs]
     if is_installed(VELA):
         apply(made[-1], (test_parts.TO_PARTS,))
 

@@ -1,8 +1,9 @@
 """What an NPU computes in place of what a quantised network says: TensorFlow Lite's requantisations, which round twice.
 
 Layers, sums and products get factors that three float32 scales of a TensorFlow Lite file give, and stay what they are.
-Means over whole images and requantisations of their own become convolutions with a filter for each channel. The choice
-is part of the operator, made before the reference is taken: it does not depend on who computes a layer.
+Means over whole images and requantisations of their own become convolutions with a filter for each channel. Functions
+of 16 bits become tables of 513 words and a requantisation to bytes. The choice is part of the operator, made before the
+reference is taken: it does not depend on who computes a layer.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tilewright.ir.graph import Builder, Graph, Node
-from tilewright.ir.requant import Requant
+from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.rounding import PLAIN, Rounding
 from tilewright.ir.tflite_rounding import factors, multiplier
 from tilewright.ir.types import Array
@@ -23,6 +24,7 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
+from tilewright.ops.qlinearfunction import QLinearFunction, fraction_bits
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.requantshift import RequantShift
@@ -44,9 +46,24 @@ MOST_TAPS, TALLEST = 4096, 64
 """Of a kernel."""
 MOST_OFF = 0.01
 """Steps of the result that summands between two totals may be off."""
-MOST_OFF_WIDE = 0.5
+MOST_OFF_WIDE = 0.75
 """The same of 16 bits: their zero point is such a summand, because those of an NPU have none."""
-KINDS = ("Conv", "MatMul", "QLinearAdd", "QLinearMul", "QLinearReduceMean", "QLinearAveragePool", "RequantShift")
+WORD_BITS, STEP_BITS = 16, 7
+WORD_STEPS = np.arange(-(2 ** (WORD_BITS - 1)), 2 ** (WORD_BITS - 1) + 1, 2**STEP_BITS)
+"""Where a table of 16 bits has entries; between them are straight lines."""
+WORDS = full_range(STEP_BITS, "int16", rounding=Rounding.HALF_UP)
+FARTHEST, MOST_FINE = 2.0**9, 8
+"""Steps of bytes that entries are off at the most, and bits behind the point that they have at the most."""
+KINDS = (
+    "Conv",
+    "MatMul",
+    "QLinearFunction",
+    "QLinearAdd",
+    "QLinearMul",
+    "QLinearReduceMean",
+    "QLinearAveragePool",
+    "RequantShift",
+)
 NUMBERS = Numbers(steps_by_operator=dict.fromkeys((*KINDS, "TfliteAdd", "Reshape"), 1.0), share=MOST_OFF_WIDE)
 """Two roundings where there was one, and factors of 24 bits: a result near a tie may be the next one. Of bytes that are
 few, of means of few elements up to a quarter; of 16 bits, whose zero point has been rounded to a total, it is the share
@@ -55,7 +72,8 @@ of a step by which that is off."""
 
 def run(graph: Graph) -> Graph:
     """Means and requantisations first: their results have scales as those of layers."""
-    layers = rewrite(graph, lambda node, builder: _as_layer(graph, node, builder))
+    given = meaning_of(graph)
+    layers = rewrite(graph, lambda node, builder: _as_layer(graph, given, node, builder))
     meaning = meaning_of(layers)
     return rewrite(layers, lambda node, builder: _rounded_twice(layers, meaning, node, builder))
 
@@ -191,10 +209,12 @@ def _are_bytes(graph: Graph, node: Node, requant: Requant) -> bool:
 # ---- what becomes a layer -------------------------------------------------------------------------------------------
 
 
-def _as_layer(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
+def _as_layer(graph: Graph, meaning: Meaning, node: Node, builder: Builder) -> Mapping[str, str] | None:
     op, requant = node.op, getattr(node.op, "requant", None)
     if requant is None or requant.rounding not in PLAIN:
         return None
+    if isinstance(op, QLinearFunction):
+        return _function(meaning, node, op, builder)
     if not builder.type_of(node.inputs[0]).dtype == requant.dtype == "int8":
         return None
     if isinstance(op, QLinearReduceMean | QLinearAveragePool):
@@ -257,6 +277,28 @@ def _scaling(graph: Graph, node: Node, op: RequantShift, builder: Builder) -> Ma
     if len(shape) == 2:
         (image,) = builder.add(Reshape(image_shape), [image])
     return _convolution(graph, node, builder, conv, constants, image)
+
+
+def _function(meaning: Meaning, node: Node, op: QLinearFunction, builder: Builder) -> Mapping[str, str] | None:
+    """Of 16 bits to bytes: a table of words as an NPU has them, and a requantisation of its own. The zero point may be
+    in the table: it is what readers say."""
+    table = builder.constants.get(node.inputs[1])
+    if table is None or op.requant.dtype != "int8" or len(table) > len(WORD_STEPS):
+        return None
+    per_entry = 2.0 ** (fraction_bits(table.shape) - op.requant.shift)
+    steps = np.interp(WORD_STEPS, np.linspace(WORD_STEPS[0], WORD_STEPS[-1], len(table)), table * per_entry)
+    zero = meaning.zero(node.outputs[0])
+    steps = steps + op.requant.zero_point - zero
+    steps = np.clip(steps, -FARTHEST, FARTHEST)
+    bits = min(WORD_BITS - 1 - math.frexp(max(float(np.abs(steps).max()), 1.0))[1], MOST_FINE)
+    words = builder.constant(np.rint(steps * 2.0**bits).astype(np.int32), f"{node.name}_words")
+    (fine,) = builder.add(QLinearFunction(WORDS), [node.inputs[0], words], name=node.name)
+    factor = zip(("mul", "exponent"), multiplier(2.0**-bits), strict=True)
+    names = [builder.constant(np.array([value], np.int32), f"{node.name}_{name}") for name, value in factor]
+    (made,) = builder.add(
+        RequantShift(replace(_twice(op.requant), zero_point=zero)), [fine, *names], node.outputs, node.name
+    )
+    return {node.key: made}
 
 
 def _filter_per_channel(shape: tuple[int, ...]) -> Conv:

@@ -18,6 +18,7 @@ from tilewright.errors import CompileError, Refusal
 from tilewright.frontends.tflite import importer
 from tilewright.ir.evaluate import evaluate_outputs
 from tilewright.ir.graph import Builder, Graph, Node, rebuild
+from tilewright.ir.types import limits
 from tilewright.ir.unused import drop_unused
 from tilewright.ops._ethosu import EthosU
 from tilewright.ops.conv import Conv
@@ -125,18 +126,45 @@ def stages_of(graph: Graph, on_core: Mapping[str, str]) -> dict[str, int]:
 
 
 def _cut(graph: Graph, on_core: Mapping[str, str]) -> list[Part]:
-    """Those that compute something, in the order in which they run."""
+    """Those that compute something, in the order in which they run. A part that words enter or leave is one node: all
+    inputs of a part are of one type, and several results are bytes."""
     stages = stages_of(graph, on_core)
+    words = [node for node in graph.nodes if node.key not in on_core and _has_words(graph, node)]
+    alone: set[str] = set()
+    while True:
+        place = {node.key: (stages[node.key], number * (node.key in alone)) for number, node in enumerate(graph.nodes)}
+        found = {node.key for node in words if node.key not in alone and _crosses(graph, node, place, on_core)}
+        if not found:
+            return _parts(graph, place, on_core)
+        alone |= found
+
+
+def _has_words(graph: Graph, node: Node) -> bool:
+    return any(_is_word(graph, name) for name in (node.inputs[0], node.key))
+
+
+def _is_word(graph: Graph, tensor: str) -> bool:
+    return graph.types[tensor].dtype == "int16"
+
+
+def _crosses(graph: Graph, node: Node, place: Mapping[str, tuple[int, int]], on_core: Mapping[str, str]) -> bool:
+    """Whether words come from elsewhere, or go elsewhere, than to nodes of the same part."""
+    others: list[str] = []
+    if _is_word(graph, node.key):
+        others += [one.key for one in graph.consumers.get(node.key, [])]
+    if _is_word(graph, node.inputs[0]):
+        maker = graph.producers.get(node.inputs[0])
+        others += [maker.key if maker else ""]
+    is_result = node.key in graph.sinks and _is_word(graph, node.key)
+    return is_result or any(key in on_core or place.get(key) != place[node.key] for key in others)
+
+
+def _parts(graph: Graph, place: Mapping[str, tuple[int, int]], on_core: Mapping[str, str]) -> list[Part]:
     groups: dict[tuple[int, int], list[Node]] = {}
-    for number, node in enumerate(graph.nodes):
+    for node in graph.nodes:
         if node.key not in on_core:
-            groups.setdefault((stages[node.key], _own_part(graph, node) * number), []).append(node)
+            groups.setdefault(place[node.key], []).append(node)
     return [_part(graph, nodes) for _, nodes in sorted(groups.items()) if not all(map(moves, nodes))]
-
-
-def _own_part(graph: Graph, node: Node) -> bool:
-    """What gives 16 bits is a part of its own: several results of a part are bytes, and the core reads it anyway."""
-    return graph.types[node.key].dtype != "int8"
 
 
 def _part(graph: Graph, nodes: Sequence[Node]) -> Part:
@@ -188,7 +216,8 @@ def _compiled(npu: str, graph: Graph, meaning: Meaning, part: Part) -> Made:
 def _agrees(graph: Graph, part: Part, made: Made) -> bool:
     """Whether streams give what the nodes give, of bytes drawn at random."""
     draws = np.random.default_rng(SEED)
-    given = {name: draws.integers(-128, 128, graph.types[name].shape).astype(np.int8) for name in part.inputs}
+    kinds = {name: graph.types[name] for name in part.inputs}
+    given = {name: draws.integers(*limits(one.dtype), one.shape, one.element, True) for name, one in kinds.items()}
     nodes = replace(
         graph, inputs=part.inputs, outputs=part.results, output_names=part.results, nodes=part.nodes, states=()
     )

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.ir.graph import Graph, Node
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.tflite_rounding import SCALE_BITS
 from tilewright.ops.concat import Concat
 from tilewright.ops.globalmaxpool import GlobalMaxPool
@@ -22,9 +23,11 @@ from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearfunction import QLinearFunction
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.quantizelinear import QuantizeLinear
+from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.slice import Slice
 from tilewright.ops.tfliteadd import Summand, TfliteAdd
 from tilewright.ops.transpose import Transpose
+from tilewright.targets.ethos_u.exponential import scale_of_words
 
 MOVES = (Concat, GlobalMaxPool, MaxPool, Pad, Slice, Transpose)
 """Operators whose results are elements of their operands; views are such, too."""
@@ -52,6 +55,7 @@ def meaning_of(graph: Graph) -> Meaning:
     made = Meaning({}, {}, _groups(graph))
     for node in reversed(graph.nodes):
         _fix_scales(made, node)
+        _fix_words(made, graph, node)
     for tensor, zero in _stated_zeros(graph):
         made.zeros.setdefault(made.groups.get(tensor, tensor), zero)
     return made
@@ -112,6 +116,27 @@ def _fix_scales(made: Meaning, node: Node) -> None:
         return
     for tensor, ratio in zip(node.inputs, ratios(op), strict=True):
         _fix(made, tensor, ratio * out)
+
+
+def _fix_words(made: Meaning, graph: Graph, node: Node) -> None:
+    """Of what is requantised to bytes; and of what a table of words is read by, as the function of `tables.py` wants
+    it that stands for it in a file."""
+    op = node.op
+    if isinstance(op, RequantShift) and (ratio := words_ratio(graph, node)):
+        _fix(made, node.inputs[0], ratio * made.scale(node.outputs[0]))
+    elif isinstance(op, QLinearFunction) and op.requant.dtype == "int16" and node.inputs[1] in graph.constants:
+        _fix(made, node.inputs[0], scale_of_words(graph.constants[node.inputs[1]], made.scale(node.outputs[0])))
+
+
+def words_ratio(graph: Graph, node: Node) -> float:
+    """The scale of words over that of the bytes that they are requantised to; 0 of other nodes."""
+    op, constants = node.op, [graph.constants.get(name) for name in node.inputs[1:]]
+    if not isinstance(op, RequantShift) or op.requant.rounding != Rounding.DOUBLE:
+        return 0.0
+    if graph.types[node.inputs[0]].dtype != "int16" or any(one is None or one.size != 1 for one in constants):
+        return 0.0
+    mul, exponent = (int(one.reshape(-1)[0]) for one in constants if one is not None)
+    return mul * 2.0 ** (exponent - SCALE_BITS)
 
 
 def _fix(made: Meaning, tensor: str, scale: float) -> float:

@@ -23,17 +23,22 @@ from tilewright.ops.lookup import ENTRIES, Lookup
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.pad import Pad
+from tilewright.ops.qlinearfunction import QLinearFunction
 from tilewright.ops.qlinearmul import QLinearMul
+from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.ops.transpose import Transpose
-from tilewright.targets.ethos_u.numerics import layer_scales, tflite_sum
-from tilewright.targets.ethos_u.scales import Meaning
-from tilewright.targets.ethos_u.tables import Rectifier, Table
+from tilewright.targets.ethos_u.exponential import exponential
+from tilewright.targets.ethos_u.numerics import WORDS, layer_scales, tflite_sum
+from tilewright.targets.ethos_u.scales import Meaning, words_ratio
+from tilewright.targets.ethos_u.tables import Rectifier, Table, words_of
 from tilewright.targets.ethos_u.tflite_file import FileGraph, FileTensor
 
 SAME, VALID = 0, 1
 NONE, RELU = 0, 1
+OF_WORDS = (QLinearFunction, RequantShift, Reshape, Transpose)
+TO_WORDS = (Conv, MatMul, QLinearFunction, Reshape, Transpose)
 ULPS = 2
 """Of float32, within which the scale of weights is that gives a factor."""
 ROUNDS = "its results are rounded {}, an Ethos-U rounds as TensorFlow Lite does"
@@ -97,10 +102,10 @@ def write(made: Writing, node: Node) -> None:
         known = ", ".join(sorted(kind.__name__ for kind in RULES))
         raise Refusal(f"the NPU gets no {node.op.kind}; it gets {known}")
     dtype = made.graph.types[node.inputs[0]].dtype
-    if dtype != "int8":
+    if dtype != "int8" and (dtype != "int16" or not isinstance(node.op, OF_WORDS)):
         raise Refusal(f"its input is {dtype}; only int8 goes to the NPU")
-    if made.graph.types[node.outputs[0]].dtype == "int16" and not isinstance(node.op, Conv | MatMul):
-        raise Refusal("its results have 16 bits, which only layers have on the NPU")
+    if made.graph.types[node.outputs[0]].dtype == "int16" and not isinstance(node.op, TO_WORDS):
+        raise Refusal("its results have 16 bits, which layers and functions have on the NPU")
     rule(made, node)
 
 
@@ -333,16 +338,41 @@ def _pool(made: Writing, node: Node) -> None:
 
 
 def _table(made: Writing, node: Node) -> None:
-    """A function of one byte; its entries are a constant of the file, so that files of other functions are other files."""
+    """A function of one byte. Its entries are a constant of the file, too: files of other functions are other files."""
     entries = made.graph.constants.get(node.inputs[1])
     if entries is None or entries.shape != (ENTRIES,) or entries.dtype != np.int8:
         raise Refusal("its table is not one of 256 constants of int8")
     x, y = node.inputs[0], node.outputs[0]
     ends = [(made.meaning.scale(one), made.meaning.zero(one)) for one in (x, y)]
     rectifier = Rectifier(ends[0], ends[1], len(made.tables))
-    made.tables.append(Table(entries, rectifier.entries()))
+    made.tables.append(Table(entries.view(np.uint8), rectifier.entries()))
     made.constant(entries)
     made.file.apply("LEAKY_RELU", (made.tensor(x),), made.tensor(y), "LeakyReluOptions", Alpha=rectifier.alpha)
+
+
+def _function(made: Writing, node: Node) -> None:
+    op, table = instance(node.op, QLinearFunction), made.graph.constants.get(node.inputs[1])
+    if table is None or op.requant != WORDS:
+        raise Refusal("its table is not one of words with 7 bits between two of them")
+    x, y = node.inputs[0], node.outputs[0]
+    made.tables.append(Table(words_of(table), exponential(made.meaning.scale(x), made.meaning.scale(y))))
+    made.constant(table)
+    made.file.apply("EXP", (made.tensor(x),), made.tensor(y), "ExpOptions")
+
+
+def _requantised(made: Writing, node: Node) -> None:
+    """Words to bytes."""
+    requant, x, y = _is_tflite(instance(node.op, RequantShift).requant), node.inputs[0], node.outputs[0]
+    ratio = words_ratio(made.graph, node)
+    if (
+        not ratio
+        or requant.dtype != "int8"
+        or multiplier(made.meaning.scale(x) / made.meaning.scale(y)) != multiplier(ratio)
+    ):
+        raise Refusal("no scales of a file give its factor")
+    if _clamp(requant) != NONE:
+        raise Refusal("its results are clipped, which a file cannot say of it")
+    made.file.apply("QUANTIZE", (made.tensor(x),), made.tensor(y), "QuantizeOptions")
 
 
 # ---- moves ----------------------------------------------------------------------------------------------------------
@@ -376,6 +406,7 @@ def _pad(made: Writing, node: Node) -> None:
 
 Rule = Callable[[Writing, Node], None]
 RULES: Mapping[type, Rule] = {
-    Concat: _concat, Conv: _conv, Lookup: _table, MatMul: _matmul, MaxPool: _pool, Pad: _pad, QLinearMul: _product, Reshape: _reshape,
+    Concat: _concat, Conv: _conv, Lookup: _table, MatMul: _matmul, MaxPool: _pool, Pad: _pad,
+    QLinearFunction: _function, QLinearMul: _product, RequantShift: _requantised, Reshape: _reshape,
     TfliteAdd: _sum, Transpose: _transpose,
 }  # fmt: skip
