@@ -30,6 +30,7 @@ from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
+from tilewright.ops.where import Where
 from tilewright.run.kernel_bench import Case, check
 
 Made = tuple[Op, list[Array | None]]
@@ -183,6 +184,14 @@ def quantisation(draw: Draw) -> Made:
     return QuantizeLinear(), [x.astype(np.float32), scale.reshape(()), draw.array(dtype, 1).reshape(())]
 
 
+def choice(draw: Draw) -> Made:
+    """Any of the three may be broadcast."""
+    shape = [draw.size(13) for _ in range(draw.size(3))]
+    c, a, b = ([size if draw.flag() else 1 for size in shape] for _ in range(3))
+    dtype = str(draw.one_of("float32", "int32", "int16", "uint8"))
+    return Where(), [draw.between(0, 1, *c).astype(np.bool_), draw.array(dtype, *a), draw.array(dtype, *b)]
+
+
 MAKERS: dict[str, Callable[[Draw], Made]] = {
     "requantizedadd_bytes.c": requantised_add,
     "requantizedadd_tables.c": many_additions,
@@ -200,6 +209,7 @@ MAKERS: dict[str, Callable[[Draw], Made]] = {
     "requantshift_columns.c": requantisation,
     "maxpool_bytes.c": max_pool,
     "quantizelinear_products.c": quantisation,
+    "where_shared.c": choice,
 }
 
 

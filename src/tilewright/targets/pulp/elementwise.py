@@ -21,10 +21,12 @@ from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.requantizedadd import RequantizedAdd
+from tilewright.ops.where import Where
 from tilewright.requant.requant32 import Requant32, byte_factor, requant32
 from tilewright.target.extents import Extents
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
+from tilewright.targets.generic.elementwise import ALL
 from tilewright.targets.pulp.elementwise_features import (
     binary_features,
     product_features,
@@ -270,5 +272,8 @@ def kernels(cores: int) -> tuple[Kernel, ...]:
         Kernel(
             Lookup, "lookup_bytes.c", "X table -> Y", {"X": NARROW, "table": NARROW, "Y": NARROW},
             unsupported_reason=several_tables, cooperative=True, header="lookup.h",
+        ),
+        Kernel(
+            Where, "where_shared.c", "C:bool A B -> Y", dict.fromkeys("ABY", ALL), cooperative=True, header="ternary.h"
         ),
     )  # fmt: skip
