@@ -19,7 +19,7 @@ INPUT_SCALE, ACTIVATION_SCALE, SCORE_SCALE, CHANNELS, WORDS = 0.03, 0.025, 0.05,
 class Network:
     """Adds quantised layers one after another; `tensor` is the last one, as floats."""
 
-    def __init__(self, source: str, weight_bits: int) -> None:
+    def __init__(self, source: str, weight_bits: int = 8) -> None:
         self.most = 2 ** (weight_bits - 1) - 1
         self.random = np.random.default_rng(7)
         self.nodes: list[onnx.NodeProto] = []
