@@ -172,6 +172,8 @@ def pooling(net: TwoForms) -> None:
 
 def batch_normalisation(net: TwoForms) -> None:
     channels, random = net.shape[1], net.choices.numpy()
+    if np.prod(net.shape) == channels:
+        raise Dull("statistics of one element")
     scale, bias = net.weight("scale", channels, around=1.0, spread=0.2), net.weight("bias", channels, spread=0.3)
     mean = net.statistic("mean", random.normal(0, 0.3, channels))
     variance = net.statistic("var", random.uniform(0.5, 2.0, channels))

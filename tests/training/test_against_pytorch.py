@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tilewright as tw
 from tests.training import derivatives
 from tests.training.operator_cases import Case, apart, case, positive, real
 
@@ -110,3 +111,33 @@ def test_operators(drawn: Case, function: Function) -> None:
     (y * torch.from_numpy(weights.astype(np.float64))).sum().backward()
     for place, tensor in zip(wanted, tensors, strict=True):
         np.testing.assert_allclose(values[tensor], given[place].grad.numpy(), rtol=1e-6, atol=1e-7)
+
+
+class Odd(nn.Module):  # type: ignore[misc]
+    """Parameters of one element, of none of the usual operators, and one that is called as an operator is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.token, self.div, self.shift = (nn.Parameter(torch.rand(shape) + 1) for shape in ((1, 1, 4), (4,), (4,)))
+        self.inner, self.head = nn.Linear(6, 4), nn.Linear(4, 1)
+        self.gain = nn.Parameter(torch.tensor(0.7))
+
+    def forward(self, x: Any) -> Any:
+        y = torch.cat([self.token.expand(len(x), -1, -1), self.inner(x)], 1)
+        y = (y - self.shift).tanh() / self.div
+        return self.head(y[:, 0] * y[:, 1]) * self.gain
+
+
+def test_all_parameters_of_a_module_learn() -> None:
+    torch.manual_seed(0)
+    module, data, labels = Odd().eval(), torch.randn(4, 2, 5, 6), torch.randn(4, 2, 1)
+    program = tw.train(module, (data[0],), loss="mse", optimizer=tw.SGD(0.3), target="generic")
+    fitted = program.fit(data.flatten(0, 1).numpy(), labels.flatten(0, 1).numpy(), shuffle=None)
+    optimizer = torch.optim.SGD(module.parameters(), 0.3)
+    for x, label in zip(data, labels, strict=True):
+        optimizer.zero_grad()
+        F.mse_loss(module(x), label).backward()
+        optimizer.step()
+    assert fitted.weights.keys() == {name for name, _ in module.named_parameters()}
+    for name, value in module.named_parameters():
+        np.testing.assert_allclose(fitted.weights[name], value.detach().numpy(), rtol=1e-5, atol=1e-6)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from onnx import numpy_helper
 
-from tests.training.networks import RANDOM, Learner, mlp, normalised, quantised_body, real, training_of
+from tests.training.networks import RANDOM, Learner, mlp, model, node, normalised, quantised_body, real, training_of
 from tilewright.errors import CompileError
 from tilewright.frontends.parameters import load
 from tilewright.ir.evaluate import evaluate
@@ -230,3 +230,25 @@ def test_a_loss_without_a_name_is_refused() -> None:
         loss_of("hinge")
     with pytest.raises(CompileError, match="optimizer SGD: rate is -1"):
         SGD(-1)
+
+
+def test_weights_of_one_element_learn_where_they_are_known() -> None:
+    proto = model(
+        [node("MatMul", ["x", "w"], ["a"], name="one"), node("Add", ["a", "b"], ["y"], name="bias")],
+        (4, 3), w=real(3, 1), b=np.array([0.5], np.float32),
+    )  # fmt: skip
+    graph = load(proto).graph
+    assert make_training(graph, Recipe(MeanSquares())).weights == ("w",)
+    found = make_training(graph, Recipe(MeanSquares(), SGD(0.1, momentum=0.9)), {"w", "b"})
+    assert found.weights == ("w", "b")
+    learner = Learner(found)
+    learner.step(np.ones((4, 3), np.float32), np.zeros((4, 1), np.float32))
+    learner.update()
+    assert learner.states["b"] != 0.5
+
+
+def test_a_weight_without_axes_keeps_its_shape() -> None:
+    proto = model([node("Mul", ["x", "gain"], ["y"], name="gain")], (4, 3), gain=np.float32(0.5))
+    found = make_training(load(proto).graph, Recipe(MeanSquares(), SGD(0.1, momentum=0.9)), {"gain"})
+    assert found.weights == ("gain",)
+    assert found.types["gain"].shape == found.types["gain.momentum"].shape == ()

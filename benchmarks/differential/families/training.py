@@ -29,7 +29,7 @@ def draw(choices: Choices, room: int) -> Case:
     if recipe["loss"] != "mse" or not net.weights or choices.chance(0.7):
         _reduced(net)
         head(net, width)
-    recipe["learning"] = _learning(choices, net)
+    recipe |= {"learning": _learning(choices, net), "weights": list(net.weights)}
     data, labels = _samples(choices, net, recipe)
     expected = trained(net, recipe, data, labels)
     losses = expected.get("losses", np.zeros(1))

@@ -40,11 +40,12 @@ def load(model: Any, example_inputs: Given | None = None, check_export: bool = T
 
     options = checked_options(model, ModelOptions(**said))
     found = exported(model, example_inputs, options.random_seed, folds=False)
-    opened = parameters.load(found.proto, options)
+    learning = _learning(model)
+    opened = parameters.load(found.proto, options, learning)
     if check_export:
         compare_with_framework(opened.graph, found)
     graph = with_notes(opened.graph, found.notes, options)
-    return Trainable(graph, _learning(model), dict(opened.dropped))
+    return Trainable(graph, learning, dict(opened.dropped))
 
 
 def _learning(model: Any) -> frozenset[str]:

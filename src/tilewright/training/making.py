@@ -21,7 +21,7 @@ from tilewright.training.graphs import FIRST, Training, checked
 from tilewright.training.growing import Growing
 from tilewright.training.losses import CrossEntropy, Loss, added, compared
 from tilewright.training.optimizers import SGD, Optimizer
-from tilewright.training.trainable import chosen, weights_of
+from tilewright.training.trainable import chosen, known_of, weights_of
 
 STATISTICS = ("frozen", "trained")
 
@@ -75,13 +75,13 @@ def _check(recipe: Recipe) -> None:
 
 
 def _weights(graph: Graph, recipe: Recipe, known: Sequence[str] | frozenset[str]) -> tuple[Weights, Graph]:
-    everything = weights_of(graph)
+    everything = weights_of(graph, known)
     running = statistics_of(graph) if recipe.statistics == "trained" else ()
     if lora.is_asked(recipe.trainable):
         found = lora.adapted(graph, everything, recipe.trainable, recipe.seed)
         graph, learning = found.graph, found.learning
     else:
-        learning = chosen(everything, recipe.trainable, graph, weights_of(graph, known))
+        learning = chosen(everything, recipe.trainable, graph, known_of(everything, known))
         if recipe.trainable == "all":
             learning = _within_reach(graph, learning, _output(graph, recipe))
     return Weights(learning, running, {name: graph.constants[name] for name in (*learning, *running)}), graph
@@ -171,10 +171,10 @@ def _update(name: str, weights: Weights, recipe: Recipe) -> tuple[Graph, tuple[s
         names += [f"{weight}.{key}" for key in own]
         grow.node_name = f"{weight}_update"
         after, later = optimizer.step(w, buffer * (1 / recipe.accumulate), own, moved)
-        builder.set_next_state(weight, after.name)
+        builder.set_next_state(weight, after.reshape(first.shape).name)
         builder.set_next_state(buffer_of(weight), buffer.name)
         for key, value in later.items():
-            builder.set_next_state(f"{weight}.{key}", value.name)
+            builder.set_next_state(f"{weight}.{key}", value.reshape(kept[key].shape).name)
     builder.state(FIRST, np.array([True]))
     builder.set_next_state(FIRST, builder.constant(np.array([True]), "first"))
     return builder.build(), tuple(names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,24 +38,23 @@ class Weight:
 
 
 def weights_of(graph: Graph, known: Collection[str] = ()) -> list[Weight]:
-    """All weights in the order of their layers; only the `known` ones where some of these are there."""
-    found = {weight.name: weight for weight in _weights(graph)}
-    named = [weight for weight in found.values() if weight.name in known]
-    return named or list(found.values())
-
-
-def _weights(graph: Graph) -> Iterator[Weight]:
-    layer, seen = 0, set()
+    """All weights in the order of their layers: constants that are used as one, and those that are `known` to be."""
+    layer, found = 0, dict[str, Weight]()
     for node in graph.nodes:
-        operands = node.operands()
-        found = {name: sources(graph, tensor) for name, tensor in operands.items()}
-        own = [found[name] for name in PLACES.get(node.op.kind, ()) if found.get(name)]
+        used = {name: sources(graph, tensor) for name, tensor in node.operands().items()}
+        own = [used[name] for name in PLACES.get(node.op.kind, ()) if used.get(name)]
         layer += bool(own) and node.op.kind in BEGINS_LAYER
-        for name in own:
-            for tensor in name:
-                if tensor not in seen and _is_weight(graph, tensor, node):
-                    seen.add(tensor)
-                    yield Weight(tensor, layer)
+        usual = [tensor for parts in own for tensor in parts if _is_weight(graph, tensor, node)]
+        named = [tensor for parts in used.values() for tensor in parts if tensor in known]
+        for tensor in (*usual, *named):
+            if graph.constants[tensor].dtype == np.float32:
+                found.setdefault(tensor, Weight(tensor, layer))
+    return list(found.values())
+
+
+def known_of(weights: Sequence[Weight], known: Collection[str]) -> Sequence[Weight]:
+    """Only those that are known, where some of them are."""
+    return [weight for weight in weights if weight.name in known] or weights
 
 
 def sources(graph: Graph, tensor: str) -> tuple[str, ...]:

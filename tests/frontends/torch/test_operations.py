@@ -68,6 +68,22 @@ def with_triangles(a: Any, b: Any) -> Any:
     return solve(a, b, upper=True), solve(a, b, upper=False, unitriangular=True), solve(a, b.mT, upper=True, left=False)
 
 
+def scattered_means(x: Any, index: Any, source: Any) -> Any:
+    return [x.scatter_reduce(1, index, source, "mean", include_self=own) for own in (True, False)]
+
+
+def windowed(x: Any) -> Any:
+    long = torch.cat([torch.hamming_window(3, False), torch.hamming_window(1), torch.hamming_window(1, False)])
+    return x * torch.hamming_window(5), x * torch.hamming_window(5, False, 0.6, 0.3), x * long
+
+
+def larger(a: Any, b: Any) -> Any:
+    """As loops, one behind the other, of matrices of other sizes."""
+    square = a @ a.mT + torch.eye(7)
+    values = torch.linalg.svdvals(b), torch.linalg.eigvalsh(square)
+    return torch.linalg.solve(a, b), torch.linalg.det(a), torch.linalg.cholesky(square), torch.linalg.qr(a).R, *values
+
+
 X = draw(4, 5)
 SQUARE = draw(2, 4, 4)
 INDICES = torch.tensor([1, 2, 2, 5, 0])
@@ -105,6 +121,13 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         lambda x: torch.nn.functional.adaptive_avg_pool3d(x, (2, 1, 3)),
         (draw(2, 3, 5, 4, 7),),
     ),
+    "sort": (
+        lambda x: (torch.sort(x, dim=1, stable=True), x.argsort(dim=0, stable=True, descending=True)),
+        (X.round(),),
+    ),
+    "means of scattered elements": (scattered_means, (X, INDICES[:4].view(4, 1) % 5, draw(4, 1))),
+    "hamming windows": (windowed, (X,)),
+    "larger matrices": (larger, (draw(7, 7), draw(7, 2))),
     "bincount": (lambda x, w: (torch.bincount(x, minlength=6), torch.bincount(x, w, 6)), (INDICES, draw(5))),
     "cholesky": (lambda a: torch.linalg.cholesky(a @ a.mT + torch.eye(4)), (SQUARE,)),
 }

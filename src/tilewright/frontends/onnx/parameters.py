@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import onnx
 from onnx import numpy_helper
 
+from tilewright.errors import CompileError
 from tilewright.frontends.model_options import ModelOptions
 from tilewright.frontends.onnx import file as onnx_file
 from tilewright.frontends.onnx import importer
@@ -42,12 +43,22 @@ class Opened:
     """The results of Dropout, and the share of elements that each drops in training."""
 
 
-def load(model: Any, options: ModelOptions) -> Opened:
+def load(model: Any, options: ModelOptions, known: Collection[str] = ()) -> Opened:
+    """`known` are weights wherever they are read, if the importer takes them there."""
+    if known:
+        try:
+            return _loaded(model, options, known)
+        except CompileError:
+            pass  # something needs the value of one of them
+    return _loaded(model, options, ())
+
+
+def _loaded(model: Any, options: ModelOptions, known: Collection[str]) -> Opened:
     proto, stem = onnx_file.read(model)
     proto = _copied(proto)
     _constants_as_initialisers(proto.graph)
     dropped = dict(_dropouts(proto.graph))
-    weights = _weights(proto.graph)
+    weights = _weights(proto.graph, known)
     _as_inputs(proto.graph, weights)
     graph = importer.load(proto, options, stem)
     return Opened(_with_constants(graph, weights), tuple(weights), dropped)
@@ -81,16 +92,16 @@ def _dropouts(graph: onnx.GraphProto) -> Iterator[tuple[str, float]]:
         yield node.output[0], ratio
 
 
-def _weights(graph: onnx.GraphProto) -> dict[str, Array]:
+def _weights(graph: onnx.GraphProto, known: Collection[str]) -> dict[str, Array]:
     """Constants that are weights wherever they are read, also through a rearrangement."""
     found = {tensor.name: tensor for tensor in graph.initializer if tensor.data_type == onnx.TensorProto.FLOAT}
     read: dict[str, list[bool]] = {}
     for node in graph.node:
         for position, name in enumerate(node.input):
             read.setdefault(name, []).append(_is_place(graph, node, position))
-    names = [name for name in found if all(read.get(name, [False]))]
+    names = [name for name in found if (name in known and name in read) or all(read.get(name, [False]))]
     values = {name: numpy_helper.to_array(found[name]) for name in names}
-    return {name: value for name, value in values.items() if value.ndim and value.size}
+    return {name: value for name, value in values.items() if value.size and (value.ndim or name in known)}
 
 
 def _is_place(graph: onnx.GraphProto, node: onnx.NodeProto, position: int) -> bool:

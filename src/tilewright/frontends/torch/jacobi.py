@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tilewright.frontends.torch.repeating import repeated
+
 LARGEST = 16
 """Columns of matrices that are written out: a sweep of n columns is n - 1 rounds of about twenty operations."""
 
@@ -56,11 +58,14 @@ def _orthogonal_columns(a: Any) -> tuple[Any, Any]:
     rows, size = a.shape[-2:]
     both = _even(torch.cat([a, torch.eye(size, dtype=a.dtype).expand(*a.shape[:-2], size, size)], -2))
     half = both.shape[-1] // 2
-    for _ in range(_sweeps(size) * (2 * half - 1)):
+
+    def round_of(both: Any) -> Any:
         one, other = both[..., :rows, :half], both[..., :rows, half:]
         product = (one * other).sum(-2, keepdim=True)
         apart = (other * other).sum(-2, keepdim=True) - (one * one).sum(-2, keepdim=True)
-        both = _rotated(both, *_angles(apart, product))
+        return _rotated(both, *_angles(apart, product))
+
+    both = repeated(round_of, both, _sweeps(size) * (2 * half - 1))
     return both[..., :rows, :size], both[..., rows:, :size]
 
 
@@ -166,12 +171,15 @@ def eigenvectors(a: Any, UPLO: str = "L") -> Any:
     whole = _even(_even(whole).mT)
     both, all_columns = torch.cat([whole, vectors], -2), whole.shape[-1]
     half = all_columns // 2
-    for _ in range(_sweeps(size) * (all_columns - 1)):
+
+    def round_of(both: Any) -> Any:
         diagonal = both[..., :all_columns, :].diagonal(dim1=-2, dim2=-1).unsqueeze(-2)
         product = both[..., :half, half:].diagonal(dim1=-2, dim2=-1).unsqueeze(-2)
         angles = _angles(diagonal[..., half:] - diagonal[..., :half], product)
         both = _rotated(both, *angles)
-        both = torch.cat([_rotated(both[..., :all_columns, :].mT, *angles).mT, both[..., all_columns:, :]], -2)
+        return torch.cat([_rotated(both[..., :all_columns, :].mT, *angles).mT, both[..., all_columns:, :]], -2)
+
+    both = repeated(round_of, both, _sweeps(size) * (all_columns - 1))
     whole, vectors = both[..., :size, :size], both[..., all_columns:, :size]
     values, order = whole.diagonal(dim1=-2, dim2=-1).sort(-1)
     return values, vectors.gather(-1, order.unsqueeze(-2).expand(vectors.shape))

@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
+from tilewright.frontends.torch.repeating import chosen, numbered
+
 LARGEST = 16
-"""Rows of matrices that are written out; each is a step of about ten operations."""
+"""Rows of matrices; targets without loops have each as about ten operations."""
 
 
-def _eliminated(a: Any, b: Any) -> tuple[Any, list[Any]]:
-    """What solves a x = b, and the factors of the determinant of a: Gauss and Jordan's elimination with the largest
-    pivots."""
+def _eliminated(a: Any, b: Any) -> tuple[Any, Any]:
+    """What solves a x = b, and the factors of the determinant of a, along the first axis: Gauss and Jordan's
+    elimination with the largest pivots."""
     import torch
 
     size, outer = a.shape[-1], torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     both = torch.cat([a.expand(*outer, *a.shape[-2:]), b.expand(*outer, *b.shape[-2:])], -1)
-    rows, factors = torch.arange(size), []
-    is_singular = torch.zeros(outer, dtype=torch.bool)
-    for step in range(size):
-        below = torch.where(rows < step, -1.0, both[..., step].abs())
+
+    def eliminate(state: tuple[Any, Any], step: Any) -> tuple[tuple[Any, Any], Any]:
+        both, is_singular = state
+        rows = torch.arange(size)
+        below = torch.where(rows < step, -1.0, chosen(both, -1, step).squeeze(-1).abs())
         pivot = below.argmax(-1, keepdim=True)
         order = torch.where(rows == step, pivot, torch.where(rows == pivot, step, rows))
         both = both.gather(-2, order.unsqueeze(-1).expand(both.shape))
-        chosen = both[..., step : step + 1, :]
-        value = chosen[..., step : step + 1]
-        is_swapped = pivot.squeeze(-1) != step
+        row = chosen(both, -2, step)
+        value = chosen(row, -1, step)
         pivots = value.squeeze(-1).squeeze(-1)
         is_singular = is_singular | (pivots == 0)  # behind a pivot of 0 nothing is a number
-        factors.append((torch.where(is_swapped, -1.0, 1.0) * pivots).masked_fill(is_singular, 0))
-        scaled = chosen / value
-        is_chosen = (rows == step).unsqueeze(-1)
-        both = torch.where(is_chosen, scaled, both - both[..., step : step + 1] * scaled)
+        is_swapped = pivot.squeeze(-1) != step
+        factor = (torch.where(is_swapped, -1.0, 1.0) * pivots).masked_fill(is_singular, 0)
+        scaled = row / value
+        both = torch.where((rows == step).unsqueeze(-1), scaled, both - chosen(both, -1, step) * scaled)
+        return (both, is_singular), factor
+
+    (both, _), factors = numbered(eliminate, (both, torch.zeros(outer, dtype=torch.bool)), size)
     return both[..., size:], factors
 
 
@@ -74,7 +78,7 @@ def solved_triangle(a: Any, b: Any, *, upper: bool, left: bool = True, unitriang
 
 
 def determinant(a: Any) -> Any:
-    return math.prod(_eliminated(a, a[..., :1])[1]) if _is_small(a) else NotImplemented
+    return _eliminated(a, a[..., :1])[1].prod(0) if _is_small(a) else NotImplemented
 
 
 def sign_and_logarithm(a: Any) -> Any:
@@ -82,8 +86,7 @@ def sign_and_logarithm(a: Any) -> Any:
     if not _is_small(a):
         return NotImplemented
     factors = _eliminated(a, a[..., :1])[1]
-    logarithm = sum(factor.abs().log() for factor in factors)
-    return math.prod(factor.sign() for factor in factors), logarithm
+    return factors.sign().prod(0), factors.abs().log().sum(0)
 
 
 def orthogonal_and_upper(a: Any, mode: str = "reduced") -> Any:
@@ -93,38 +96,40 @@ def orthogonal_and_upper(a: Any, mode: str = "reduced") -> Any:
     rows, columns = a.shape[-2:]
     if max(rows, columns) > LARGEST or not a.is_floating_point():
         return NotImplemented
-    places = torch.arange(rows)
     unit = torch.eye(rows, dtype=a.dtype)
     both = torch.cat([a, unit.expand(*a.shape[:-2], rows, rows)], -1)
-    for at in range(min(rows - 1, columns)):
-        column = torch.where(places < at, 0.0, both[..., at])
-        below = torch.where(places <= at, 0.0, column)
-        head, length = column[..., at : at + 1], (column * column).sum(-1, keepdim=True).sqrt()
-        normal = column - torch.where(head < 0, length, -length) * unit[at]
+
+    def reflect(both: Any, step: Any) -> tuple[Any, Any]:
+        places = torch.arange(rows)
+        column = torch.where(places < step, 0.0, chosen(both, -1, step).squeeze(-1))
+        below = torch.where(places <= step, 0.0, column)
+        head, length = chosen(column, -1, step), (column * column).sum(-1, keepdim=True).sqrt()
+        normal = column - torch.where(places == step, torch.where(head < 0, length, -length), 0.0)
         is_done = (below * below).sum(-1, keepdim=True) == 0
         factor = torch.where(is_done, 0.0, 2 / torch.where(is_done, 1.0, (normal * normal).sum(-1, keepdim=True)))
-        both = both - (factor * normal).unsqueeze(-1) * (normal.unsqueeze(-2) @ both)
+        return both - (factor * normal).unsqueeze(-1) * (normal.unsqueeze(-2) @ both), step + 0
+
+    both, _ = numbered(reflect, both, min(rows - 1, columns))
     kept = rows if mode == "complete" else min(rows, columns)
     upper, orthogonal = both[..., :kept, :columns].triu(), both[..., columns:].mT[..., :kept]
     return (a.new_zeros(0) if mode == "r" else orthogonal), upper
 
 
 def cholesky(a: Any, *, upper: bool = False) -> Any:
-    """Column by column: what is left of each, over the root of its diagonal."""
+    """Column by column: what is left of it over the root of its diagonal, whose products leave the others."""
     import torch
 
     if not _is_small(a):
         return NotImplemented
     size = a.shape[-1]
-    rows = torch.arange(size)
-    columns: list[Any] = []
-    for at in range(size):
-        left = a[..., at]
-        for column in columns:
-            left = left - column * column[..., at : at + 1]
-        found = left / left[..., at : at + 1].sqrt()
-        columns.append(torch.where(rows < at, 0.0, found))
-    lower = torch.stack(columns, -1)
+
+    def factor(left: Any, step: Any) -> tuple[Any, Any]:
+        column = chosen(left, -1, step).squeeze(-1)
+        found = torch.where(torch.arange(size) < step, 0.0, column / chosen(column, -1, step).sqrt())
+        return left - found.unsqueeze(-1) * found.unsqueeze(-2), found
+
+    _, columns = numbered(factor, a.clone(), size)
+    lower = columns.movedim(0, -1)
     return lower.mT if upper else lower
 
 

@@ -58,6 +58,7 @@ class _Made:
 
 
 def _named(program: Any, outputs: list[str], inside: str = "") -> _Made:
+    torch_names.told_apart(program.model)
     before = [name for node in program.model_proto.graph.node for name in node.output]
     proto = torch_names.renamed(program.model_proto, outputs, inside)
     after = [name for node in proto.graph.node for name in node.output]

@@ -24,6 +24,16 @@ def renamed(proto: ModelProto, outputs: Sequence[str], inside: str = "") -> Mode
     return renaming.renamed(proto, scopes, outputs)
 
 
+def told_apart(model: Any) -> None:
+    """The exporter may call a result as a parameter is called: `div` of a module with a parameter `div`."""
+    known, count = set(model.graph.initializers), 0
+    for node in model.graph:
+        for value in node.outputs:
+            if value.name in known:
+                count += 1
+                value.name = f"{value.name}_result_{count}"
+
+
 def _scope(node: NodeProto) -> str:
     """The path of the module that made a node: 'encoder.layer.3.attention'; empty for the outermost."""
     found = next((entry.value for entry in node.metadata_props if entry.key == SCOPES), "")

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tilewright.frontends.torch import jacobi, linear_algebra, selections, special_functions
+from tilewright.frontends.torch import jacobi, linear_algebra, selections, special_functions, windows
 
 
 def written_out(exported: Any) -> Any:
     """The program without these operations; itself where it has none of them."""
     known, has_maps = _decompositions(), any(map(_is_map, exported.graph.nodes))
+    has_windows = any(map(windows.is_other, exported.graph.nodes))
     is_lacking = any(
         (node.target in known and _is_lacking(node)) or _writes_a_part(node) for node in exported.graph.nodes
     )
-    if not has_maps and not is_lacking:
+    if not has_maps and not has_windows and not is_lacking:
         return exported
     found = exported.run_decompositions(known)
+    found = windows.written_out(found) if has_windows else found
     return _maps_as_scans(found) if has_maps else found
 
 
@@ -132,6 +134,8 @@ def _decompositions() -> dict[Any, Callable[..., Any]]:
         aten.linalg_matrix_norm.default: jacobi.norm, aten.linalg_matrix_norm.str_ord: jacobi.norm,
         aten.linalg_cholesky.default: linear_algebra.cholesky,
         aten.linalg_cholesky_ex.default: linear_algebra.cholesky_with_info,
+        aten.sort.stable: selections.sorted_stably, aten.argsort.stable: selections.argsorted_stably,
+        aten.scatter_reduce.two: selections.scattered_means,
         aten.copysign.Tensor: special_functions.with_sign_of,
         aten.copysign.Scalar: special_functions.with_sign_of_number,
         aten.prod.default: _product_of_all, aten.prod.dim_int: _product, aten.cumprod.default: _products_so_far,

@@ -36,6 +36,28 @@ def kth_value(x: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     return found if keepdim else tuple(value.squeeze(dim) for value in found)
 
 
+def sorted_stably(x: Any, *, stable: bool | None = None, dim: int = -1, descending: bool = False) -> Any:
+    """The operator that sorting becomes keeps equals in their order."""
+    return x.sort(dim, descending)
+
+
+def argsorted_stably(x: Any, *, stable: bool, dim: int = -1, descending: bool = False) -> Any:
+    return x.sort(dim, descending)[1]
+
+
+def scattered_means(x: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
+    """Sums over counts: ONNX has no means."""
+    import torch
+
+    if reduce != "mean" or not x.is_floating_point() or not x.dim():
+        return NotImplemented
+    ones, is_met = torch.ones_like(src), torch.zeros_like(x).scatter_add(dim, index, torch.ones_like(src))
+    found, counts = x, torch.ones_like(x)
+    if not include_self:
+        found, counts = torch.where(is_met > 0, 0.0, x), torch.where(is_met > 0, 0.0, counts)
+    return found.scatter_add(dim, index, src) / counts.scatter_add(dim, index, ones)
+
+
 def most_frequent(x: Any, dim: int = -1, keepdim: bool = False) -> Any:
     """The least of those that are most frequent, and where the last of these stands."""
     import torch
