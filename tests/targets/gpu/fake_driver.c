@@ -215,10 +215,17 @@ int cuLaunchKernel(kernel *function, unsigned x, unsigned y, unsigned z, unsigne
   }
   return 0;
 }
+/* Whether so few groups fit on one of the ten multiprocessors that all have as many, but for those of clusters. */
+static int are_even(const shape *s) {
+  const unsigned groups = s->groups[0] * s->groups[1] * s->groups[2];
+  const unsigned reached = s->count > 1 ? 8 : 10, placed = (groups + reached - 1) / reached;
+  return placed > 8 || groups < 5 || (s->shared + 64 + 1024) * (placed + 1) > 233472;
+}
 int cuLaunchKernelEx(const shape *s, kernel *function, void **arguments, void **more) {
   for (unsigned i = 0; i < s->count; i++) {
     const unsigned *const value = s->attributes[i].value;
     if (s->attributes[i].name == 6 ? value[0] != 1 : value[0] * value[1] != 1 || value[2] != s->groups[2]) return 1;
+    if (s->attributes[i].name == 6 && !are_even(s)) return 1;
   }
   return cuLaunchKernel(function, s->groups[0], s->groups[1], s->groups[2], s->items[0], s->items[1], s->items[2],
                         s->shared, s->stream, arguments, more);

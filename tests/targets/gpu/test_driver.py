@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.targets.gpu.fake import built_driver
+from tests.targets.gpu.fake import Fake, built_driver
 from tilewright import pipeline
 from tilewright.codegen import folder
 from tilewright.ir.graph import Builder
@@ -87,3 +87,15 @@ def test_failures(program: Path, fake: str) -> None:
     text = "\n".join(said(program, fake))
     assert text.count(what) == 3
     assert hint in text
+
+
+@pytest.mark.one_in(2)
+def test_groups_that_begin_early_are_even(fake: Fake) -> None:
+    """On ten multiprocessors: too few groups for that, one and several for each, and more than are made even."""
+    for count in (700, 2000, 6000, 30000):
+        builder = Builder("even")
+        (first,) = builder.add(Relu(), [builder.input("x", TensorType("float32", (count,)))])
+        builder.output(builder.add(Sigmoid(), [first])[0], "y")
+        network, x = fake.load(builder.build()), np.linspace(-2, 2, count, dtype=np.float32)
+        for _ in range(3):
+            np.testing.assert_allclose(network(x), 1 / (1 + np.exp(-np.maximum(x, 0))), rtol=1e-6)
