@@ -33,6 +33,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 CASES = (
     "resnet18-fp16", "resnet50-fp16", "mobilenet_v2-fp16", "efficientnet_b0-fp16", "vit_b_16-fp16", "bert_base-fp16",
     "resnet18-fp32", "mobilenet_v2-fp32", "resnet50-int8", "mobilenet_v2-int8", "smollm2_135m-bf16",
+    "qwen2_5_0_5b-bf16",
 )  # fmt: skip
 FLOATS = ("fp32", "fp16", "bf16")
 TRIPLE = "x86_64-linux-gnu.2.28"
