@@ -52,6 +52,8 @@ WORD_BITS, STEP_BITS = 16, 7
 WORD_STEPS = np.arange(-(2 ** (WORD_BITS - 1)), 2 ** (WORD_BITS - 1) + 1, 2**STEP_BITS)
 """Where a table of 16 bits has entries; between them are straight lines."""
 WORDS = full_range(STEP_BITS, "int16", rounding=Rounding.HALF_UP)
+MOST_BENT = 0.125
+"""Steps that a line between two entries may be off from entries of a finer table."""
 FARTHEST, MOST_FINE = 2.0**9, 8
 """Steps of bytes that entries are off at the most, and bits behind the point that they have at the most."""
 KINDS = (
@@ -283,10 +285,13 @@ def _function(meaning: Meaning, node: Node, op: QLinearFunction, builder: Builde
     """Of 16 bits to bytes: a table of words as an NPU has them, and a requantisation of its own. The zero point may be
     in the table: it is what readers say."""
     table = builder.constants.get(node.inputs[1])
-    if table is None or op.requant.dtype != "int8" or len(table) > len(WORD_STEPS):
+    if table is None or op.requant.dtype != "int8":
         return None
     per_entry = 2.0 ** (fraction_bits(table.shape) - op.requant.shift)
-    steps = np.interp(WORD_STEPS, np.linspace(WORD_STEPS[0], WORD_STEPS[-1], len(table)), table * per_entry)
+    places = np.linspace(WORD_STEPS[0], WORD_STEPS[-1], len(table))
+    steps = np.interp(WORD_STEPS, places, table * per_entry)
+    if np.abs(np.interp(places, WORD_STEPS, steps) - table * per_entry).max() > MOST_BENT:
+        return None
     zero = meaning.zero(node.outputs[0])
     steps = steps + op.requant.zero_point - zero
     steps = np.clip(steps, -FARTHEST, FARTHEST)

@@ -69,8 +69,9 @@ class Writing:
         return self.known[name]
 
     def like(self, name: str, shape: Shape, called: str = "", value: Array | None = None) -> int:
-        """Another tensor with the scale of one of the graph."""
-        scales, zero = (self.meaning.scale(name),), self.meaning.zero(name)
+        """Another tensor with the scale of one of the graph; words have no zero point in files."""
+        is_word = self.graph.types[name].dtype == "int16"
+        scales, zero = (self.meaning.scale(name),), 0 if is_word else self.meaning.zero(name)
         called = called or f"n{len(self.file.tensors)}"
         return self.file.add(FileTensor(called, self.graph.types[name].dtype, shape, scales, zero, value=value))
 
