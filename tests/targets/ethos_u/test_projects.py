@@ -1,12 +1,16 @@
-"""Projects for a board with an NPU have its drivers, and the address of its registers."""
+"""Projects for a board with an NPU have its drivers, and the address of its registers; one is built and run."""
 
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import pytest
 
+from tests.codegen.projects.made import put
+from tests.codegen.projects.test_cmake import ZIG, built
 from tests.targets.ethos_u.test_target import network
+from tilewright import targets
 from tilewright.codegen import projects
 from tilewright.codegen.projects.project import Content, Project
 from tilewright.errors import CompileError
@@ -34,6 +38,16 @@ def test_projects(kind: str, files: tuple[str, ...]) -> None:
     found = content(kind)
     assert {name.rpartition("/")[2] for name in found} >= DRIVERS
     assert all("-DTW_ETHOS_U_BASE=0x400e1000u" in str(found[name]) for name in files)
+
+
+def test_a_cmake_project_runs_its_stream(tmp_path: Path) -> None:
+    """With the emulated NPU where the project says that registers are: means of zeros are zeros."""
+    build = built(put(content("cmake"), tmp_path), "--toolchain", "cmake/zig.cmake", ZIG)
+    with targets.find("alif-e7+u55-128").machine() as machine:
+        machine.load(build / "pool_app.elf")
+        report = machine.run(10**8)
+    assert report.exit_code == 0
+    assert machine.stdout.startswith("result 0 0 0 0 0 0 0 0 0 0\nas expected\n")
 
 
 def test_an_arduino_library_cannot_say_where_registers_are() -> None:
