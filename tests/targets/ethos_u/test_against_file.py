@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.npu_cases import CASES
 from tests.support.tflite_cases import NONE, one
-from tests.support.tflite_models import T
+from tests.support.tflite_models import T, constant
 from tilewright.errors import CompileError
 from tilewright.targets.ethos_u import vela
 from tilewright.targets.ethos_u.against_file import differences
@@ -66,6 +66,16 @@ def test_a_stream_that_computes_something_else_is_refused(monkeypatch: pytest.Mo
     monkeypatch.setattr(MadeByVela, "is_checked", lambda made: False)
     with pytest.raises(CompileError, match="Vela's streams give other results than the file"):
         for_npu(NPU, added(0))
+
+
+def test_an_operator_without_channels_is_named() -> None:
+    """Vela says of such a file that it cannot be parsed."""
+    pytest.importorskip("ethosu.vela", reason=REASON)
+    weights, bias = constant(np.zeros((0, 1, 1, 4), np.int8), 0.01), constant(np.zeros(0, np.int32), 0.0005)
+    tensors = [T("int8", (1, 8, 8, 4), 0.05, 0), weights, bias]
+    data = one("CONV_2D", tensors, T("int8", (1, 8, 8, 0), 0.1, 0), "Conv2DOptions", 3, StrideH=1, StrideW=1)
+    with pytest.raises(CompileError, match=r"CONV_2D\): input 1 has shape \[0, 1, 1, 4\]"):
+        for_npu(NPU, data)
 
 
 def test_names_of_tensors_may_hold_anything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

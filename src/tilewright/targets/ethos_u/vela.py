@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tilewright.errors import CompileError
+from tilewright.frontends.tflite import importer
 from tilewright.targets.ethos_u.against_file import differences
 from tilewright.targets.ethos_u.finer_factors import with_finer_factors
 from tilewright.toolchain.compiler import cache_folder
@@ -72,7 +73,11 @@ def for_npu(npu: str, model: Any) -> tuple[Any, tuple[str, ...]]:
     data, stem = _tflite(model)
     if not data or STREAM in data:
         return model, (ESTIMATE,)
-    made = compiled_by_vela(npu, data, stem)
+    try:
+        made = compiled_by_vela(npu, data, stem)
+    except VelaError:
+        importer.load(data)  # our own reader may know which operator is wrong
+        raise
     notes = tuple(_notes(made.left))
     if STREAM not in made.data:
         what = f"Vela leaves all of it to the core{': ' + notes[0] if notes else ''}"
