@@ -30,14 +30,15 @@ TOTALS = Pattern(
 REQUANTISED = Pattern(
     "conv2d_int8", "Conv", chain=("requantise",), required=("B", "mul", "add"),
     conditions=(
-        Condition("requantisation must be asked for: requant=1", "requant == 1"), *CONDITIONS,
-        Condition("the rounding must be half_up, half_even or half_away",
+        Condition("requantisation must be asked for: requant=1", "requant >= 1"), *CONDITIONS,
+        Condition("the rounding must be half_up, half_even or half_away, or with requant=2 double",
                   "requant_rounding == half_up or requant_rounding == native or requant_rounding == half_even"
-                  " or requant_rounding == half_away"),
+                  " or requant_rounding == half_away or (requant >= 2 and requant_rounding == double)"),
     ),
     writes=WRITES | {
         "mode": "1", "mul": "mul", "add": "add", "shift": "requant_shift", "o_zp": "requant_zero_point",
-        "rounding": "1 if requant_rounding == half_even else 2 if requant_rounding == half_away else 0",
+        "rounding": "1 if requant_rounding == half_even else 2 if requant_rounding == half_away"
+                    " else 3 if requant_rounding == double else 0",
         "low": "requant_low", "high": "requant_high",
     },
     cycles=f"{GROUPS} * (3 + {GROUP}) + 2 * f * in_h * in_w", **{**SHARED, "types": {**SHARED["types"], "Y": "int8"}},

@@ -31,8 +31,13 @@ class Device(AcceleratorDevice):
 
     def _requantised(self, r, totals):
         mul, add = (self.load(address, (r.oc, 1, 1), "int32").astype(np.int64) for address in (r.mul, r.add))
-        scaled, half = totals * mul + add, 1 << r.shift >> 1
-        up = (scaled + half) >> r.shift
-        is_tie = (r.shift > 0) & (((scaled + half) & ((1 << r.shift) - 1)) == 0)
-        lower = is_tie & (((r.rounding == 1) & (up & 1 == 1)) | ((r.rounding == 2) & (scaled < 0)))
+        is_double = r.rounding == 3
+        exponents = add if is_double else np.zeros_like(add)
+        first = (totals.astype(np.int64) << np.maximum(exponents, 0)).astype(np.int32).astype(np.int64) * mul
+        value = ((first + (1 << 30)) >> 31).astype(np.int32).astype(np.int64) if is_double else first + add
+        shift = np.maximum(-exponents, 0) if is_double else np.full_like(add, r.shift)
+        half = (1 << shift) >> 1
+        up = (value + half) >> shift
+        is_tie = (shift > 0) & (((value + half) & ((1 << shift) - 1)) == 0)
+        lower = is_tie & (((r.rounding == 1) & (up & 1 == 1)) | ((r.rounding >= 2) & (value < 0)))
         return np.clip(up - lower + r.o_zp, r.low, r.high).astype(np.int8)

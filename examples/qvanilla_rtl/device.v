@@ -2,6 +2,7 @@
 //
 // For each filter, row and group of WIDTH pixels: the bias is read, then for each channel and row of the kernel the pixels that it
 // needs, word by word, and its taps; then the totals are written, or requantised and written (mode 1, where REQUANT is 1).
+// Where it is 2, TensorFlow Lite's two roundings are there too.
 module qvanilla_rtl #(
     parameter WIDTH = 4,
     parameter REQUANT = 1
@@ -90,12 +91,17 @@ module qvanilla_rtl #(
   // ---- requantisation ----------------------------------------------------------------------------------------------
   reg signed [31:0] mul, add;
   wire signed [31:0] chosen = total[word < WIDTH ? word : 8'd0];
-  wire signed [63:0] scaled = chosen * mul + add;
-  wire [5:0] shift = value[SHIFT][5:0];
+  wire is_double = REQUANT > 1 && value[ROUNDING] == 3;  // `add` is an exponent, the first rounding is that of product / 2^31
+  wire signed [31:0] factor = is_double && !add[31] ? chosen <<< add[4:0] : chosen;
+  wire signed [31:0] first_add = is_double ? 32'sd1073741824 : add;
+  wire signed [63:0] product = factor * mul + first_add;
+  wire signed [63:0] scaled = is_double ? {{32{product[62]}}, product[62:31]} : product;
+  wire [5:0] right = add[31] ? -add[5:0] : 6'd0;
+  wire [5:0] shift = is_double ? right : value[SHIFT][5:0];
   wire signed [63:0] half = shift == 0 ? 64'sd0 : 64'sd1 <<< (shift - 6'd1);
   wire signed [63:0] up = (scaled + half) >>> shift;
   wire is_tie = shift != 0 && ((scaled + half) & ((64'sd1 <<< shift) - 64'sd1)) == 64'sd0;
-  wire to_lower = is_tie && ((value[ROUNDING] == 1 && up[0]) || (value[ROUNDING] == 2 && scaled < 0));
+  wire to_lower = is_tie && ((value[ROUNDING] == 1 && up[0]) || (value[ROUNDING] >= 2 && scaled < 0));
   wire signed [63:0] zeroed = up - {63'd0, to_lower} + {{32{value[O_ZP][31]}}, value[O_ZP]};
   wire signed [63:0] low = {{32{value[LOW][31]}}, value[LOW]}, high = {{32{value[HIGH][31]}}, value[HIGH]};
   wire signed [63:0] clamped = zeroed < low ? low : zeroed > high ? high : zeroed;

@@ -252,7 +252,7 @@ def test_formats_of_signals_and_what_is_not_there(tmp_path: Path, products: Path
 @pytest.mark.thorough
 @has_verilator
 def test_the_model_of_qvanilla_is_near_its_verilog() -> None:
-    found = check_beside_rtl(f"{RTL}:requant=1", "rv32", jobs=4)
+    found = check_beside_rtl(f"{RTL}:requant=2", "rv32", jobs=4)
     assert found
     assert found.jobs == 12
     assert found.worst < 0.02
