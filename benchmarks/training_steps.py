@@ -115,7 +115,7 @@ def ds_cnn() -> tuple[Program, dict[str, Array]]:
     random = np.random.default_rng(2)
     data = random.normal(size=train.types[train.inputs[0]].shape).astype(np.float32)
     made = Compiled(*pipeline.stages(train, "siracusa", "ds_cnn"))
-    return Program(made, "ds_cnn", None, 0.0), dict(zip(train.inputs, (data, np.int32([3])), strict=True))
+    return Program(made, "ds_cnn", None, 0.0), dict(zip(train.inputs, (data, np.array([3], np.int32)), strict=True))
 
 
 STEPS: dict[str, Callable[[], tuple[Program, dict[str, Array]]]] = {
