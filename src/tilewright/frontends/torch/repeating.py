@@ -22,7 +22,7 @@ def numbered(step: Callable[[Any, Any], tuple[Any, Any]], state: Any, times: int
 
     if times > FEW:
         with torch._dynamo.config.patch(automatic_dynamic_shapes=False):  # sizes are those of this matrix
-            return scan(step, state, torch.arange(times))  # type: ignore[no-any-return]
+            return scan(step, state, torch.arange(times))
     found = []
     for number in range(times):
         state, result = step(state, number)

@@ -30,7 +30,8 @@ def written_out(program: Any) -> Any:
 def _cosines(graph: Any, node: Any) -> Any:
     import torch
 
-    length, is_periodic, alpha, beta = (*node.args, *GIVEN[len(node.args) :])
+    given = list(node.args)
+    length, is_periodic, alpha, beta = given + list(GIVEN[len(given) :])
     parts = max(length if is_periodic else length - 1, 1)
     if length == 1:
         alpha, beta = 1.0, 0.0
