@@ -17,7 +17,7 @@
 /* Before the first job of a program. */
 void tw_accelerator_init(void);
 
-/* The next job is committed at the barrier of all cores: it can be described while they still make what it reads. */
+/* The next job may be described before its inputs are complete: it is committed at the next barrier of all cores. */
 void tw_accelerator_barrier_first(void);
 
 /* Kernels call this before they commit a job. */
@@ -26,7 +26,7 @@ void tw_accelerator_meet(void);
 /* The last job that was committed. */
 uint32_t tw_accelerator_mark(void);
 
-/* Returns when that job and all before it of the same accelerator have ended; at once for TW_ACCELERATOR_NONE. */
+/* Waits for this job and all earlier jobs of the same accelerator. Returns at once for TW_ACCELERATOR_NONE. */
 void tw_accelerator_wait(uint32_t mark);
 
 #endif

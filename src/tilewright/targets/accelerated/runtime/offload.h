@@ -8,7 +8,7 @@
 /* Before the first layer of a run. */
 void tw_offload_init(void);
 
-/* The last job that was submitted is the layer's, which is waited for in a later one. */
+/* Notes that the last submitted job belongs to this layer. A later layer waits for it. */
 void tw_keep_job(int layer);
 void tw_wait_layer(int layer);
 

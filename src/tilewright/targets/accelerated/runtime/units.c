@@ -8,7 +8,7 @@
 
 #define COUNT_MASK ((1u << TW_UNIT_SHIFT) - 1)
 
-/* Jobs that were committed to each unit, by its number, and the mark of the last one. */
+/* Number of jobs committed to each unit, and the mark of the last job. */
 static struct {
   uint32_t committed[TW_UNITS + 1];
   uint32_t last;
@@ -38,7 +38,7 @@ static inline void sleep_until(uint32_t lines) {
 #endif
 }
 
-/* Until the unit's only job has ended: asleep where it raises an event and cores can wait for one, or asking again and again. */
+/* Waits for the unit's only job: sleeps if the unit raises an event and cores can wait for one, polls otherwise. */
 static void job_ended(uint32_t unit) {
   const uint32_t lines = tw_unit_table[unit].lines;
   while (!is_done(unit))
@@ -57,7 +57,7 @@ void tw_unit_commit(uint32_t unit) {
   state.last = unit << TW_UNIT_SHIFT | (state.committed[unit] & COUNT_MASK);
 }
 
-/* A later job than that of the mark was begun only when it had ended. */
+/* If a later job has begun, the job of this mark has ended. */
 void tw_unit_wait(uint32_t mark) {
   const uint32_t unit = mark >> TW_UNIT_SHIFT;
   if (unit && (state.committed[unit] & COUNT_MASK) == (mark & COUNT_MASK)) job_ended(unit);

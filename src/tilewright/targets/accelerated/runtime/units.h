@@ -13,7 +13,7 @@
 
 void tw_units_init(void);
 
-/* The last job that was committed to a unit, or TW_ACCELERATOR_NONE where the last one was another accelerator's. */
+/* The last job committed to a unit, or TW_ACCELERATOR_NONE if the last job went to another accelerator. */
 uint32_t tw_unit_mark(void);
 void tw_unit_forget_last(void);
 

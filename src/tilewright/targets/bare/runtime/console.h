@@ -1,4 +1,4 @@
-/* How a program on a RISC-V core speaks to whoever runs it, and how it counts cycles. */
+/* Console output, program exit and cycle counter of a RISC-V core. */
 #ifndef TW_CONSOLE_H
 #define TW_CONSOLE_H
 

@@ -1,4 +1,4 @@
-/* For crt0.S: a symbol for each number of cores that networks may have, up to the number that boots. See pipeline.h. */
+/* For crt0.S: defines a symbol for each number of cores a network may use, up to the number that boots. See pipeline.h. */
     .altmacro
     .macro boots cores
     .globl tw_boots_\cores\()_cores

@@ -40,7 +40,7 @@ static inline void run(uint32_t l1, uint32_t l2, uint32_t bytes, uint32_t direct
   }
 }
 
-/* Rows that are longer than a transfer, each in several, or that a transfer cannot move together. */
+/* One transfer per row, or several for a row longer than the longest transfer. */
 static void each_row(uint32_t l1, uint32_t l1_stride, uint32_t l2, uint32_t l2_stride, uint32_t count, uint32_t row, uint32_t direction) {
   for (; count > 0; count--, l1 += l1_stride, l2 += l2_stride) run(l1, l2, row, direction);
 }

@@ -12,10 +12,10 @@
 
 #define TW_DMA_NONE 0xffffffffu
 
-/* Opens a group of transfers; those that this core starts from now on belong to it. */
+/* Opens a group: transfers that this core starts from now on belong to it. */
 uint32_t tw_dma_begin(void);
 
-/* Returns when all transfers of the group are done, and closes it; at once for TW_DMA_NONE. */
+/* Waits for all transfers of the group and closes it. Returns at once for TW_DMA_NONE. */
 void tw_dma_wait(uint32_t id);
 
 /* One run of bytes. */
@@ -26,7 +26,7 @@ void tw_dma_out(void *l2, const void *l1, uint32_t bytes);
 void tw_dma_in_rows(void *l1, const void *l2, uint32_t rows, uint32_t row, uint32_t stride);
 void tw_dma_out_rows(void *l2, const void *l1, uint32_t rows, uint32_t row, uint32_t stride);
 
-/* Rows with a stride in both memories: a transfer for each of them, or several where one is longer than a transfer. */
+/* Rows with a stride in both memories: one transfer per row, or several for a row longer than the longest transfer. */
 void tw_dma_in_strided(void *l1, uint32_t l1_stride, const void *l2, uint32_t l2_stride, uint32_t rows, uint32_t row);
 
 #endif

@@ -1,4 +1,4 @@
-/* Around what each core does by itself: here each has a port of the DMA engine, and nothing else is needed. */
+/* Called around work that each core does on its own. Nothing to do here: each core has its own DMA port. */
 #ifndef TW_EACH_H
 #define TW_EACH_H
 

@@ -1,4 +1,4 @@
-/* The event unit, as a core sees its own part of it. */
+/* The event unit, as seen through a core's own registers. */
 #ifndef TW_EVENTS_H
 #define TW_EVENTS_H
 
@@ -15,14 +15,14 @@
 
 #define TW_EVENT_REGISTER(offset) (*(volatile uint32_t *)(TW_EVENT_UNIT + (offset)))
 
-/* Others read and write memory too: what is in memory before this is there, and what is read after it is read anew. Costs no
- * instruction. Stands before whatever starts others, and at the end of whatever waits for them. */
+/* Compiler barrier: memory accesses are not moved across it. It emits no instruction. Needed before other cores are started
+ * and after waiting for them. */
 #define TW_COMPILER_BARRIER() __asm__ volatile("" ::: "memory")
 
 static inline void tw_event_mask_clear(uint32_t lines) { TW_EVENT_REGISTER(0x04) = lines; }
 static inline void tw_event_mask_set(uint32_t lines) { TW_EVENT_REGISTER(0x08) = lines; }
 
-/* A load that the event unit answers when there is something: the core sleeps until then. */
+/* A load from the event unit that stalls until an event arrives: the core sleeps meanwhile. */
 #if defined(TW_COREV)
 #define TW_ELW ".insn i 0x0b, 3, %0, %1, %2"
 #else
@@ -40,22 +40,23 @@ static inline uint32_t tw_event_pop(void) {
   return value;
 }
 
-/* Whether this is the core that moves data and drives the accelerator; the others compute. */
+/* Whether this is the DMA core, which moves data and drives the accelerator. The other cores compute. */
 static inline int tw_is_dma_core(void) { return tw_core() == TW_DMA_CORE; }
 
-/* Returns when all cores that compute and the one that moves have come here: the event unit's second barrier. */
+/* Barrier of the compute cores and the DMA core: the event unit's second barrier. */
 static inline void tw_barrier_all(void) {
   uint32_t ignored;
   __asm__ volatile(TW_ELW : "=r"(ignored) : "r"(TW_EVENT_UNIT), "i"(0x23c) : "memory");
 }
 
-/* Who gets work and comes to the barriers: the first `cores` cores, and to that between layers the one that moves data. */
+/* Selects the team: the first `cores` cores get work and meet at both barriers; the DMA core joins the barrier between
+ * layers. */
 static inline void tw_event_team(uint32_t cores) {
   const uint32_t computing = (1u << cores) - 1, all = computing | 1u << TW_DMA_CORE;
   TW_EVENT_REGISTER(0x84) = all;        /* the team that gets work */
   TW_EVENT_REGISTER(0x200) = computing; /* who must arrive at the barrier of kernels */
   TW_EVENT_REGISTER(0x20c) = computing; /* who is woken by it */
-  TW_EVENT_REGISTER(0x220) = all;       /* the same of the barrier between layers */
+  TW_EVENT_REGISTER(0x220) = all;       /* the same, for the barrier between layers */
   TW_EVENT_REGISTER(0x22c) = all;
 }
 

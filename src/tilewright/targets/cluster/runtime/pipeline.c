@@ -6,7 +6,7 @@
 #include "limits.h"
 #include "turns.h"
 
-/* Transfers that were started for layers before their turn, by the layer's number: only the DMA core uses these. */
+/* Prefetch transfers of later layers, indexed by layer number. Only the DMA core uses these. */
 static uint32_t fetched[TW_PREFETCH_SLOTS] TW_STATE;
 
 void tw_prefetch_begin(int layer) { fetched[layer % TW_PREFETCH_SLOTS] = tw_dma_begin(); }
@@ -18,7 +18,7 @@ void tw_wait_prefetch(int layer) {
 
 void tw_fork(tw_fetch *function, int cores) {
   for (int i = 0; i < TW_PREFETCH_SLOTS; i++) fetched[i] = TW_DMA_NONE;
-  /* Nobody is on the way to a barrier: the other cores wait for work. */
+  /* No core is at a barrier now: the others wait for work. */
   tw_event_team((uint32_t)cores);
   tw_event_push((uint32_t)(uintptr_t)function);
   tw_event_pop();

@@ -1,6 +1,6 @@
-/* For crt0.S, which calls tw_marked_main: main, with a word at the end of each core's stack. Where one is gone afterwards, a
- * stack was too small, and the result is TW_STACK_OVERRUN: whatever compiler has built the program, what came out of it is
- * not to be trusted then. With TW_NO_STACK_MARKS it is main itself: a simulator sees where stacks end. */
+/* For crt0.S, which calls tw_marked_main instead of main. It writes a mark at the end of each core's stack before main. If a
+ * mark is gone afterwards, a stack was too small: the result is TW_STACK_OVERRUN, and the outputs must not be used. With
+ * TW_NO_STACK_MARKS it is main itself, because the simulator checks stacks. */
 #ifdef TW_NO_STACK_MARKS
 #define tw_marked_main main
 #endif
@@ -26,7 +26,7 @@
 #endif
     .endm
 
-/* To `overrun` where a mark is gone. */
+/* Jumps to `overrun` if a mark is gone. */
     .macro check_stacks overrun
     first_stack
 1:  lw   t4, 0(t0)

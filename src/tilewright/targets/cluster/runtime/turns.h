@@ -1,5 +1,5 @@
-/* Groups of transfers of tiles. They are parts of the loops that use them: the stack of the core that moves data may lie
- * where each register that a function saves takes longer than the function itself. */
+/* Groups of tile transfers. Always inlined: the DMA core's stack may lie in slow memory, where saving one register takes
+ * longer than the whole function. */
 #ifndef TW_TURNS_H
 #define TW_TURNS_H
 
@@ -13,7 +13,7 @@ static inline __attribute__((always_inline)) uint32_t tw_begin(tw_tile *transfer
   return id;
 }
 
-/* Waits for a group, if there is one; gives TW_DMA_NONE. */
+/* Waits for a group, if there is one. Returns TW_DMA_NONE. */
 static inline __attribute__((always_inline)) uint32_t tw_finish(uint32_t id) {
   tw_dma_wait(id);
   return TW_DMA_NONE;

@@ -1,5 +1,5 @@
-/* Threads take parts of a layer as they come to them, the caller too: one that the system has not woken yet holds up
- * nobody. Those without work look for some for a while, and then sleep. */
+/* Threads, the caller included, take parts of a layer from a shared counter, so a thread that wakes late delays nobody. Idle
+ * threads spin for a while, then sleep. */
 #define _GNU_SOURCE
 #include "threads.h"
 
@@ -13,8 +13,7 @@
 enum { MOST = 64, LOOKS = 64 };
 #define SPIN_NANOSECONDS 200000
 
-/* The number of a job, how many parts it has and which one is next. Taking a part is one step: a thread that comes late
- * finds another number, and takes nothing. */
+/* Job number, number of parts and next part, in one atomic word: a late thread sees another job number and takes nothing. */
 static uint64_t ticket;
 static tw_layer *job;
 static const void *job_pointers;
@@ -49,7 +48,7 @@ static void pause_briefly(void) {
 #endif
 }
 
-/* Whether it has become true while this thread was looking. */
+/* Spins on a condition. Returns whether it became true. */
 static int is_soon(int (*is_true)(void)) {
   const int64_t end = nanoseconds() + SPIN_NANOSECONDS;
   do {
@@ -61,7 +60,7 @@ static int is_soon(int (*is_true)(void)) {
   return 0;
 }
 
-/* Looks for it, and then sleeps; `asleep` tells others to signal. */
+/* Spins, then sleeps. `asleep` tells other threads to signal. */
 static void wait_until(int (*is_true)(void), int *asleep, pthread_cond_t *signalled) {
   if (is_soon(is_true)) return;
   pthread_mutex_lock(&mutex);
@@ -78,7 +77,7 @@ static void wake(int *asleep, pthread_cond_t *signalled) {
   pthread_mutex_unlock(&mutex);
 }
 
-/* Computes parts until none is left. As long as one is being computed there is no other job. */
+/* Computes parts until none is left. No other job can start while a part is being computed. */
 static void compute_parts(void) {
   uint64_t seen = __atomic_load_n(&ticket, __ATOMIC_ACQUIRE);
   while (next_of(seen) < parts_of(seen)) {
@@ -115,7 +114,7 @@ void tw_parallel(tw_layer *layer, const void *pointers, int parts) {
   __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 }
 
-/* Puts a thread on one of the processors that the process may use. */
+/* Pins a thread to one of the processors that the process may use. */
 static void pin(pthread_t thread, int number) {
 #ifdef __linux__
   cpu_set_t allowed, own;
@@ -132,7 +131,7 @@ static void pin(pthread_t thread, int number) {
 #endif
 }
 
-/* In a copy of the process there is no thread but the one that made it. */
+/* After a fork, only the calling thread exists. */
 static void forget_pool(void) {
   workers = busy = sleepers = caller_sleeps = stopping = finished = 0;
   ticket = 0;

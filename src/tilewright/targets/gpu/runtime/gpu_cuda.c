@@ -31,16 +31,16 @@
 
 #include "gpu_cuda_driver.h"
 
-/* ---- what is going on ------------------------------------------------------------------------------------------- */
+/* ---- state ------------------------------------------------------------------------------------------------------- */
 
-/* What was copied to the GPU before a graph, and may be written over behind it: kept for launches without a call. */
+/* Inputs that were copied to the GPU before a graph and that the graph may overwrite. Kept for launches outside a call. */
 typedef struct {
   address place, copy;
   unsigned long bytes;
   int graph;
 } brought;
 
-/* What calls of a network with an arena have made. */
+/* What calls of one network with one arena have created. */
 typedef struct recorded {
   const tw_gpu_network *of;
   handle *graphs;
@@ -59,7 +59,7 @@ typedef struct on_gpu_arena {
   struct on_gpu_arena *next;
 } on_gpu_arena;
 
-/* What the GPU has of networks with the same constants. */
+/* GPU memory shared by networks with the same constants. */
 typedef struct on_gpu {
   const unsigned char *weights; /* that calls give */
   address constants;
@@ -68,13 +68,13 @@ typedef struct on_gpu {
   struct on_gpu *next;
 } on_gpu;
 
-/* A copy of what a caller has in the memory of the GPU, for the cores. */
+/* A copy, for the processor, of an array that the caller has in GPU memory. */
 typedef struct {
-  void *memory, *output; /* where it is copied to at the end, if it is an output */
+  void *memory, *output; /* where an output is copied to at the end */
   unsigned long bytes, room;
 } staged;
 
-/* A copy that is asked for, and what it waits for. */
+/* A requested copy, and the event that it waits for. */
 typedef struct {
   const void *key;
   handle event;
@@ -85,7 +85,7 @@ enum { LOADING, RECORDING, REPLAYING };
 enum { ALL_SHARED = 100 /* percent */ };
 
 static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER;
-static handle context, stream, copies, first_event, last_event; /* copies from the GPU are on a stream of their own */
+static handle context, stream, copies, first_event, last_event; /* copies from the GPU have their own stream */
 static int capability, overlaps;
 static int multiprocessors, shared_bytes, most_shared_bytes, lost_shared_bytes; /* of a multiprocessor; of a group */
 static const tw_gpu_network *network;
@@ -98,7 +98,7 @@ static staged *stages;
 static ask *asked;
 static int stage_count, stage_room, asked_count, asked_room;
 static int failed, is_capturing, has_launched, graph, opened_device;
-static int is_pushed; /* whether the context of the GPU is the thread's, on top of what was before */
+static int is_pushed; /* whether our context was pushed onto the thread's context stack */
 static char said[2048] = "nothing has failed";
 
 static void fail(const char *what, const char *hint) {
@@ -107,7 +107,7 @@ static void fail(const char *what, const char *hint) {
   snprintf(said, sizeof said, "%s\n%s", what, hint);
 }
 
-/* Whether a call of the driver has done what it should. */
+/* Whether a driver call has succeeded. */
 static int done(int code, const char *what) {
   const char *text = "an unknown error";
   char line[512];
@@ -165,7 +165,7 @@ static int find_sizes(int device) {
   return 1;
 }
 
-/* Until `leave`, which brings back the thread's own context. */
+/* Makes our context current until `leave` restores the thread's own. */
 static int use_context(void) {
   is_pushed = done(cuda.push_context(context), "use the GPU");
   return is_pushed;
@@ -204,7 +204,7 @@ static int check_capability(void) {
 
 static unsigned long whole(unsigned long bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
 
-/* Memory of the GPU: what it is for is said where there is not enough. */
+/* Allocates GPU memory. The error names `purpose` if there is not enough. */
 static int allocated(address *place, unsigned long bytes, const char *purpose, const char *hint) {
   char line[320];
   size_t free_bytes = 0, every = 0;
@@ -217,7 +217,7 @@ static int allocated(address *place, unsigned long bytes, const char *purpose, c
   return 0;
 }
 
-/* For a network, of which the constants are there already or are what is allocated. */
+/* For a network: its constants are shared if they are there already, and allocated otherwise. */
 static int allocated_for_network(address *place, unsigned long bytes, unsigned long constants, const char *hint) {
   char purpose[160];
   snprintf(purpose, sizeof purpose, "the network needs %lu bytes, %lu of them for weights and %lu to compute in",
@@ -304,7 +304,7 @@ static on_gpu *opened_network(void) {
   return NULL;
 }
 
-/* What networks keep is zeros before they write it. */
+/* States are zero before the first call. */
 static int cleared(const on_gpu_arena *made) {
   static const unsigned char zeros[1 << 16];
   for (int32_t i = 0; i < network->kept_count; i++) {
@@ -356,7 +356,7 @@ static recorded *found_record(void) {
   return state->records = found;
 }
 
-/* From here to `leave` the GPU belongs to one thread. */
+/* From here to `leave`, one thread owns the GPU. */
 static void take(void) {
   pthread_mutex_lock(&busy);
   failed = is_pushed = 0;
@@ -416,7 +416,7 @@ int tw_gpu_keep(const tw_gpu_network *called, const unsigned char *host_arena, c
   return leave();
 }
 
-/* Takes an arena out of those that a memory has. */
+/* Removes an arena from a memory's list. */
 static on_gpu_arena *removed_arena(const tw_gpu_memory *from, const unsigned char *owner) {
   for (on_gpu *made = from->state; made; made = made->next) {
     on_gpu_arena **at = &made->arenas;
@@ -454,7 +454,7 @@ void tw_gpu_forget(tw_gpu_memory *from, const unsigned char *host_arena, const u
 
 /* ---- memory of the caller's ------------------------------------------------------------------------------------- */
 
-/* Whether something is in the memory of the GPU, for which what the default stream does with it is waited for. */
+/* Whether a pointer is to GPU memory. If so, waits for the default stream, which may still write to it. */
 static int is_on_gpu(const void *pointer) {
   char line[256];
   int kind = 0, device = opened_device;
@@ -473,7 +473,7 @@ static void wait_for_default_stream(void) {
   }
 }
 
-/* A place in the memory of this machine that is kept from call to call. */
+/* A buffer in host memory that is kept from call to call. */
 static staged *new_stage(unsigned long bytes) {
   if (stage_count == stage_room) {
     staged *const more = realloc(stages, sizeof *more * (size_t)(stage_room + 4));
@@ -575,7 +575,7 @@ static address translated(const void *pointer) {
   return 0;
 }
 
-/* A line of code for this GPU: what others know is left out, or the code is said to be for it. */
+/* Adapts a line of PTX to this GPU: leaves out what other GPUs know, or declares the code for this one. */
 static const char *line_here(const char *line) {
   const int is_hopper = overlaps && capability == 90;
   if (overlaps && strncmp(line, ".version ", 9) == 0) return ".version 8.0\n";
@@ -621,13 +621,13 @@ static void load(tw_gpu_code *code) {
     fail(line, "please report it");
   } else if (done(result, "load a kernel") && done(cuda.function(&function, module, code->name), "find a kernel")) {
     if (overlaps) done(cuda.get(&code->own_shared_bytes, OWN_SHARED_BYTES, function), "say what a kernel shares");
-    /* All kernels want the same part of a cache as shared memory, so that one begins beside another. */
+    /* All kernels use the same split of L1 and shared memory, so that a kernel can start while another still runs. */
     done(cuda.set(function, PART_SHARED, ALL_SHARED), "share memory of a multiprocessor");
     code->function = function;
   }
 }
 
-/* Whether what a kernel reads before the launch before it has ended is all constant. */
+/* Whether a kernel reads only constants before the previous launch has ended. */
 static int may_overlap(const tw_gpu_shape *shape, const void *const *pointers, int32_t count) {
   for (int32_t i = 0; i < count; i++) {
     if (shape->early >> i & 1 && is_in_arena(pointers[i])) return 0;
@@ -689,7 +689,7 @@ static void launch_now(tw_gpu_code *code, const tw_gpu_shape *shape, const void 
 }
 
 #ifdef TW_LAYER_TIMES
-/* Nanoseconds of what the layer that runs has launched and copied; negative where that is nothing. */
+/* Nanoseconds of the current layer's launches and copies; negative if there are none. */
 static double taken = -1.0;
 
 enum { REPEATS = 20 };
@@ -702,7 +702,7 @@ static double now(void) {
   return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
-/* A graph of launches of one kernel, each behind the other. */
+/* A graph that launches one kernel several times in sequence. */
 static handle repeated(tw_gpu_code *code, const tw_gpu_shape *shape, const void *params, const void *const *pointers,
                        int32_t count) {
   handle captured = NULL, executable = NULL;
@@ -714,7 +714,7 @@ static handle repeated(tw_gpu_code *code, const tw_gpu_shape *shape, const void 
   return failed ? NULL : executable;
 }
 
-/* What a kernel takes in a graph. It may have changed what it reads, so that the arena is as before afterwards. */
+/* Time of a kernel in a graph. The kernel may overwrite its inputs, so the arena is restored afterwards. */
 static void measure(tw_gpu_code *code, const tw_gpu_shape *shape, const void *params, const void *const *pointers,
                     int32_t count) {
   float milliseconds = 0.0f;
@@ -791,7 +791,7 @@ static void run_graph(void) {
   has_launched = 0;
 }
 
-/* Where there is no room for a copy, times are not measured; calls need none. */
+/* Times are not measured if there is no room for a copy of the arena. */
 static void remember_input(address place, unsigned long bytes) {
   brought *const more = realloc(record->inputs, sizeof *more * (size_t)(record->input_count + 1));
   address copy = 0;
@@ -817,13 +817,13 @@ static void upload(const void *from, void *to, unsigned long bytes) {
   if (!failed && mode() == RECORDING) remember_input(place, bytes);
 }
 
-/* On a stream of its own, which waits for the event: the other one goes on. */
+/* Runs on its own stream, which waits for the event, while the other stream continues. */
 static void download(handle ready, const void *from, void *to, unsigned long bytes) {
   const address place = translated(from);
   const int stays = !is_in_arena(to) && is_on_gpu(to);
   if (failed) return;
   if (stays) {
-    /* Nobody waits here: what is launched from now on may write over what is copied, and waits for the copy. */
+    /* Does not block. Later launches may overwrite the copied memory, so they wait for the copy. */
     if (!done(cuda.wait_event(copies, ready, 0), "wait for an event")) return;
     if (!done(cuda.copy((address)(uintptr_t)to, place, bytes, copies), "copy an output")) return;
     if (!done(cuda.record(ready, copies), "record an event")) return;
@@ -916,7 +916,7 @@ int tw_gpu_end(void) {
   return leave();
 }
 
-/* Copies what is kept between calls to one piece of memory, or back. */
+/* Copies all states to one buffer, or back. */
 static void save_kept(const tw_gpu_network *of, const on_gpu_arena *from, address saved, int back) {
   unsigned long at = 0;
   for (int32_t i = 0; i < of->kept_count && !failed; i++) {
@@ -927,7 +927,7 @@ static void save_kept(const tw_gpu_network *of, const on_gpu_arena *from, addres
   }
 }
 
-/* What the recorded call has brought to the GPU before a graph, and that graph if it is to be launched. */
+/* Repeats the copies that the recorded call made before a graph, and launches the graph if asked to. */
 static void launch_again(const recorded *of, int at, int computes) {
   for (int i = 0; i < of->input_count && !failed; i++) {
     const brought one = of->inputs[i];

@@ -14,7 +14,7 @@ enum {
   MULTIPROCESSORS = 16, SHARED_BYTES = 81, MOST_SHARED_BYTES = 97, LOST_SHARED_BYTES = 111
 };
 
-/* How a kernel is launched with more than cuLaunchKernel takes. */
+/* Launch configuration with attributes that cuLaunchKernel does not take. */
 typedef struct {
   int name;
   unsigned unused, value[16];

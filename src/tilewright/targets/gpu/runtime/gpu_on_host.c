@@ -1,5 +1,5 @@
-/* The runtime where kernels for a GPU are functions of this machine: its memory is the arena, and nothing can fail.
- * Calls of several threads wait for each other, as a kernel has one place for what its groups share. */
+/* The runtime for GPU kernels compiled as C for this machine. GPU memory is the arena, and nothing can fail. Calls from
+ * several threads are serialised, because a kernel has a single copy of its shared memory. */
 #include "prefix.h"
 
 #include "gpu_runtime.h"

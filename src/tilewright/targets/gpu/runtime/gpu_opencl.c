@@ -19,7 +19,7 @@
 
 #include "gpu_opencl_driver.h"
 
-/* ---- what is going on ------------------------------------------------------------------------------------------- */
+/* ---- state ------------------------------------------------------------------------------------------------------- */
 
 /* What the device has for an arena. */
 typedef struct on_device_arena {
@@ -28,7 +28,8 @@ typedef struct on_device_arena {
   struct on_device_arena *next;
 } on_device_arena;
 
-/* What the device has of networks with the same constants: an array for each of these, as devices have limits for one. */
+/* Device memory shared by networks with the same constants: one buffer per constant, because devices limit the size of a
+ * buffer. */
 typedef struct on_device {
   const unsigned char *weights; /* that calls give */
   handle *constants;
@@ -68,7 +69,7 @@ static void fail(const char *what, const char *hint) {
   snprintf(said, sizeof said, "%s\n%s", what, hint);
 }
 
-/* Whether a call of the driver has done what it should. */
+/* Whether a driver call has succeeded. */
 static int done(int code, const char *what) {
   char line[512];
   if (code == SUCCESS) return 1;
@@ -123,7 +124,7 @@ static int is_wanted(handle one, const char *wanted) {
   return strstr(name, wanted) != NULL;
 }
 
-/* The first device that is wanted; `others` becomes the names of those that are not. */
+/* The first device that matches; `others` gets the names of the rest. */
 static handle found_device(const char *wanted, char *others, size_t room) {
   handle platforms[MOST_DEVICES], devices[MOST_DEVICES];
   unsigned platform_count = 0, count = 0;
@@ -168,7 +169,7 @@ static int open_device(void) {
   has_doubles = strstr(extensions, "cl_khr_fp64") != NULL;
   cl.device_info(device, SINGLE_FLOATS, sizeof floats, &floats, NULL);
   cl.device_info(device, DEVICE_TYPE, sizeof type, &type, NULL);
-  /* pocl 3.1 computes attention wrongly with optimisation; processors are for tests. */
+  /* pocl 3.1 computes attention wrongly when it optimises. CPU devices are for tests only. */
   snprintf(options, sizeof options, "-cl-std=CL1.2%s%s",
            floats & ROUNDS_DIVISIONS ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
            type & CPU ? " -cl-opt-disable" : "");
@@ -263,7 +264,7 @@ static on_device *opened_network(void) {
   return NULL;
 }
 
-/* What networks keep is zeros before they write it. */
+/* States are zero before the first call. */
 static int cleared(const on_device_arena *made) {
   static const unsigned char zeros[1 << 16];
   for (int32_t i = 0; i < network->kept_count; i++) {
@@ -304,7 +305,7 @@ static on_device *found_constants(void) {
   return found ? found : opened_network();
 }
 
-/* From here to `leave` the device belongs to one thread. */
+/* From here to `leave`, one thread owns the device. */
 static int enter(const tw_gpu_network *called, const unsigned char *host_arena, const unsigned char *given) {
   pthread_mutex_lock(&busy);
   network = called;
@@ -355,7 +356,7 @@ int tw_gpu_keep(const tw_gpu_network *called, const unsigned char *host_arena, c
   return leave();
 }
 
-/* Takes an arena out of those that a memory has. */
+/* Removes an arena from a memory's list. */
 static on_device_arena *removed_arena(const tw_gpu_memory *from, const unsigned char *owner) {
   for (on_device *made = from->state; made; made = made->next) {
     on_device_arena **at = &made->arenas;
@@ -431,7 +432,7 @@ int tw_gpu_after(void *stream) {
 
 /* ---- kernels ---------------------------------------------------------------------------------------------------- */
 
-/* The folder for what drivers make of kernels, with a slash at its end; empty where there is none. */
+/* Cache folder for compiled kernels, with a trailing slash; empty if there is none. */
 static void cache_folder(char *path, size_t room) {
   static const char *const parts[] = {"/tilewright", "/opencl", "/"};
   const char *const cache = getenv("XDG_CACHE_HOME"), *const home = getenv("HOME");
@@ -456,7 +457,7 @@ static uint64_t mixed(uint64_t hash, const char *text) {
   return (hash ^ 255) * 1099511628211u;
 }
 
-/* A file's name for what this driver makes of this kernel: two hashes of all that decides about it. */
+/* File name of a compiled kernel: two hashes of the driver, the device, the options and the source. */
 static void cached_file(const tw_gpu_code *code, const char *ending, char *path, size_t room) {
   uint64_t hashes[] = {14695981039346656037u, 7809847782465536322u};
   char folder[LONGEST_PATH];
@@ -516,7 +517,7 @@ static void keep_program(handle program, const char *path) {
   free(binary);
 }
 
-/* The first line of a log that speaks of an error; else its first one. */
+/* The first line of a log that contains "error", or else its first line. */
 static const char *first_error(char *log) {
   char *found = strstr(log, "error");
   while (found && found > log && found[-1] != '\n') found--;
@@ -525,7 +526,7 @@ static const char *first_error(char *log) {
   return found;
 }
 
-/* What the driver's compiler says of a kernel is kept in a file. */
+/* Writes the compiler's log of a kernel to a file. */
 static void tell_log(const tw_gpu_code *code, handle program) {
   char path[LONGEST_PATH], line[2048];
   size_t bytes = 0;
@@ -575,7 +576,7 @@ static handle built(const tw_gpu_code *code) {
   return NULL;
 }
 
-/* Memory that is a kernel's own begins with zeros. */
+/* A kernel's private memory starts as zeros. */
 static handle zeros(uint32_t bytes) {
   void *const none = calloc(1, bytes);
   const handle made = none ? allocated(bytes, bytes) : NULL;
@@ -585,7 +586,7 @@ static handle zeros(uint32_t bytes) {
   return made;
 }
 
-/* Whether the device has room for groups of a kernel. */
+/* Whether the device can run the kernel's work-groups. */
 static int can_launch(const tw_gpu_code *code, handle kernel, size_t items) {
   char line[512];
   size_t most = 0;
@@ -647,7 +648,7 @@ static place translated(const void *pointer) {
   return found;
 }
 
-/* Parameters, memories, where in them the pointers point, and the kernel's own memory. */
+/* Arguments: parameters, buffers, offsets of the pointers in them, and the kernel's private memory. */
 static int set_arguments(const tw_gpu_code *code, const void *params, uint32_t params_bytes,
                          const void *const *pointers, int32_t count) {
   const loaded_code *const loaded = code->function;
@@ -680,7 +681,7 @@ void tw_gpu_upload(const void *from, void *to, unsigned long bytes) {
   if (!failed) done(cl.write(queue, at.memory, WAITS, at.offset, bytes, from, 0, NULL, NULL), "copy to the device");
 }
 
-/* Copies wait for all that was launched before them. */
+/* Copies wait for all earlier launches. */
 void tw_gpu_ask(const void *key) { (void)key; }
 
 void tw_gpu_start(void) {
@@ -710,13 +711,13 @@ int tw_gpu_end(void) {
   return leave();
 }
 
-/* Layers are timed by the clock: what they have launched is done. */
+/* Layers are timed by the clock, after their launches have finished. */
 double tw_gpu_taken(void) {
   if (!failed) done(cl.finish(queue), "compute");
   return -1.0;
 }
 
-/* Nothing is recorded that could be launched again. */
+/* This runtime has no graphs to launch again. */
 double tw_gpu_measured(const tw_gpu_network *called, int repeats) {
   (void)called, (void)repeats;
   return -1.0;

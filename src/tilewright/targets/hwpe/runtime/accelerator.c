@@ -32,7 +32,7 @@ void tw_accelerator_meet(void) {
 
 uint32_t tw_accelerator_mark(void) { return tw_unit_mark() != 0 ? tw_unit_mark() : state.committed; }
 
-/* Sleeps until some job has ended, or wakes at once if one has since the last time: callers look again. */
+/* Sleeps until a job ends; returns at once if one has ended since the last call. Callers check which. */
 static void one_job(void) {
   tw_event_mask_set(EVENT_NPU);
   tw_event_wait();
@@ -51,7 +51,7 @@ void tw_accelerator_commit(void) {
   state.committed++;
 }
 
-/* Bits 0 and 8 of the status: whether each of the two contexts has a job that waits or runs. */
+/* Status bits 0 and 8: whether contexts 0 and 1 have a waiting or running job. */
 static inline int has_ended(uint32_t mark) {
   const uint32_t status = STATUS;
   return (int32_t)(state.committed - (status & 1) - (status >> 8 & 1) - mark) >= 0;

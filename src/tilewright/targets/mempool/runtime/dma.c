@@ -15,12 +15,13 @@
 #define GROUPS 32
 #define WORDS 8       /* that a core has in flight */
 #define PIECE 64      /* bytes of a row that one core copies at a time */
-#define SHORTEST 2048 /* bytes of a run that is worth the engine's start */
+#define SHORTEST 2048 /* shortest run, in bytes, for which starting the engine pays */
 #if TW_DMA_GROUPS - 2 * TW_MOST_CORES > GROUPS
 #error "GROUPS: the planner keeps more apart, those of cores that copy for themselves not counted"
 #endif
 
-/* Of the core that starts transfers: how many it has started, and the last one of each group. The last GROUPS are known. */
+/* Used by the core that starts transfers: number of transfers started, and the last transfer of each of the last GROUPS
+ * groups. */
 static struct {
   uint32_t group, started;
   uint32_t last[GROUPS];
@@ -38,7 +39,7 @@ static inline void until_idle(void) {
   while (state.started > 0 && !DONE) continue;
 }
 
-/* A transfer is started when the one before is done: only the last one may be in flight. */
+/* Waits for the previous transfer before it starts the next: at most one is in flight. */
 void tw_dma_wait(uint32_t id) {
   if (id == TW_DMA_NONE) return;
   if (state.last[id % GROUPS] == state.started) until_idle();
@@ -79,7 +80,7 @@ static inline int is_alone(void) {
   return (int)tw_local_own()->alone[(uint32_t)tw_core() % TW_TILE_CORES];
 }
 
-/* This core's part of rows, which begin with words if any row does. */
+/* This core's share of the rows. Rows are aligned to words if any row is. */
 static void shared(uint32_t to, uint32_t to_stride, uint32_t from, uint32_t from_stride, uint32_t count, uint32_t row) {
   const uint32_t pieces = (row + PIECE - 1) / PIECE, core = (uint32_t)tw_core(), cores = tw_local_own()->team;
   uint32_t at = core / pieces, piece = core % pieces;

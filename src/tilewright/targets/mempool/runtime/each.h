@@ -1,4 +1,5 @@
-/* Around what each core does by itself: it copies what its tiles need, and nothing is in flight when it goes on. */
+/* Called around work that each core does on its own. Nothing to do here: each core copies its tiles itself and
+ * synchronously. */
 #ifndef TW_EACH_H
 #define TW_EACH_H
 

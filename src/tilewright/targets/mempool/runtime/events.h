@@ -1,4 +1,4 @@
-/* How cores give each other work. */
+/* Dispatching work to cores, and their barrier. */
 #ifndef TW_EVENTS_H
 #define TW_EVENTS_H
 
@@ -8,14 +8,14 @@
 #include "../kernels/platform.h"
 #include "limits.h"
 
-/* Others read and write memory too: what is in memory before this is there, and what is read after it is read anew. Costs no
- * instruction. Stands before whatever starts others, and at the end of whatever waits for them. */
+/* Compiler barrier: memory accesses are not moved across it. It emits no instruction. Needed before other cores are started
+ * and after waiting for them. */
 #define TW_COMPILER_BARRIER() __asm__ volatile("" ::: "memory")
 
-/* Whether this is the core that starts the DMA engine's transfers; it computes too. */
+/* Whether this is the core that starts the DMA engine. It also computes. */
 static inline int tw_is_dma_core(void) { return tw_core() == TW_DMA_CORE; }
 
-/* Returns when all cores of the network that runs have come here. */
+/* Barrier of all cores of the running network. */
 static inline void tw_barrier_all(void) { tw_meet(tw_local_own()->team); }
 
 #endif

@@ -1,6 +1,5 @@
-/* No core is set aside for moving data: all of them start transfers, which are shared out or told to the DMA engine (dma.c).
- * What a core has copied itself is there at the next barrier; for the engine's transfers, the core that has started them waits before
- * it. */
+/* There is no DMA core: all cores call transfers, which are split among them or given to the DMA engine (dma.c). Copies by
+ * cores are complete at the next barrier. The core that started the engine waits for it before that barrier. */
 #include "pipeline.h"
 
 #include "../kernels/cluster.h"
@@ -9,8 +8,8 @@
 #include "limits.h"
 #include "turns.h"
 
-/* Transfers that were started for layers before their turn, by the layer's number: only the core that starts them uses these.
- * And what all cores call. */
+/* Prefetch transfers of later layers, indexed by layer number, used only by the core that starts them; and the function that
+ * all cores call. */
 static struct {
   uint32_t fetched[TW_PREFETCH_SLOTS];
   tw_fetch *volatile work;

@@ -31,7 +31,7 @@ static void wait_for_place(void) {
   }
 }
 
-/* `direction` is where the registers of a direction begin. */
+/* `direction` is the base address of the registers of one direction. */
 static void transfer(uint32_t direction, uint32_t command, uint32_t l2, uint32_t l3, uint32_t bytes) {
   TW_COMPILER_BARRIER();
   while (bytes > 0) {

@@ -5,7 +5,7 @@
 #include "events.h"
 #include "limits.h"
 
-/* The second channel: constants of L3 have the first one for themselves, so that nobody waits for the other's. */
+/* Uses the second channel. The first is reserved for constants, so that neither waits for the other. */
 #define REGISTER(offset) (*(volatile uint32_t *)(TW_UDMA + 0x300 + (offset)))
 #define COMMAND REGISTER(0x18)
 #define EXTERNAL REGISTER(0x1c)
@@ -27,7 +27,7 @@
 /* Transfers since the program began. */
 static volatile uint32_t started;
 
-/* A transfer is described by several registers: only one core may write them at a time. */
+/* A transfer takes several register writes, so a lock admits one core at a time. */
 static void lock(void) {
   uint32_t ignored;
   tw_event_mask_set(EVENT_MUTEX);
@@ -45,7 +45,7 @@ static uint32_t pending(void) {
   return (status & 1u) + (status >> 1 & 0xffu);
 }
 
-/* A direction: where its registers begin, and the command that goes with it. */
+/* A direction: base address of its registers, and its command. */
 typedef struct {
   uint32_t channel, command;
 } direction;
@@ -62,20 +62,20 @@ static uint32_t start(direction to, uint32_t l2, uint32_t l3, uint32_t rows, uin
   REGISTER(to.channel + 4) = rows * row;
   REGISTER(to.channel) = l2;
   REGISTER(to.channel + 8) = START;
-  /* After the start: whoever waits may believe too many to be pending, never too few. */
+  /* Counted after the start: a waiter may see too many pending transfers, never too few. */
   const uint32_t mark = started + 1;
   started = mark;
   unlock();
   return mark;
 }
 
-/* A row that is longer than a transfer, in several. */
+/* Splits a row that is longer than the longest transfer. */
 static uint32_t start_row(direction to, uint32_t l2, uint32_t l3, uint32_t bytes) {
   for (; bytes > LONGEST; bytes -= LONGEST, l2 += LONGEST, l3 += LONGEST) start(to, l2, l3, 1, LONGEST, 0);
   return start(to, l2, l3, 1, bytes, 0);
 }
 
-/* As many transfers as it takes. They are done in their order: who waits for the last has waited for all. */
+/* Splits into as many transfers as needed. They complete in order, so waiting for the last is enough. */
 static uint32_t start_all(direction to, uint32_t l2, uint32_t l3, uint32_t rows, uint32_t row, uint32_t stride) {
   const uint32_t most = rows * row > LONGEST ? LONGEST / row : rows;
   uint32_t mark = started;

@@ -1,10 +1,10 @@
-/* How a program speaks to whoever runs it: a store to tohost ends it, or has a text printed. And how it counts cycles. */
+/* Console and exit by a store to tohost, and the cycle counter. */
 #ifndef TW_CONSOLE_H
 #define TW_CONSOLE_H
 
 #include <stdint.h>
 
-/* The boot code has them, and eight words for what is asked. */
+/* Defined by the boot code, with eight words for the arguments of a request. */
 extern volatile uint64_t tohost, tw_call[8];
 
 static inline void tw_print(const char *text) {

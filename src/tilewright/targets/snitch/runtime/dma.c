@@ -1,4 +1,5 @@
-/* Transfers by the cluster's one DMA engine: only the core that has it comes here (requests.c asks it for the others). */
+/* Transfers by the cluster's only DMA engine. Only the DMA core calls these; requests.c forwards requests of the other
+ * cores. */
 #include "dma.h"
 
 #include "events.h"
@@ -10,7 +11,7 @@
 #error "GROUPS: the planner keeps more apart"
 #endif
 
-/* The last transfer of each group: groups are numbered, and the last GROUPS of them are known. */
+/* The last transfer of each of the last GROUPS groups. */
 static struct {
   uint32_t group;
   uint32_t last[GROUPS];

@@ -1,4 +1,4 @@
-/* How cores give each other work, and how those that compute and the one that moves data meet. */
+/* Dispatching work to cores, and the barrier of the compute cores and the DMA core. */
 #ifndef TW_EVENTS_H
 #define TW_EVENTS_H
 
@@ -8,27 +8,27 @@
 #include "../kernels/platform.h"
 #include "limits.h"
 
-/* Others read and write memory too: what is in memory before this is there, and what is read after it is read anew. Costs no
- * instruction. Stands before whatever starts others, and at the end of whatever waits for them. */
+/* Compiler barrier: memory accesses are not moved across it. It emits no instruction. Needed before other cores are started
+ * and after waiting for them. */
 #define TW_COMPILER_BARRIER() __asm__ volatile("" ::: "memory")
 
-/* What the cores share besides tensors; the boot code has it in the memory that they share. */
+/* State shared by the cores. The boot code places it in shared memory. */
 typedef struct {
   tw_meeting meeting;
-  volatile uint32_t who_meet; /* how many; 0 where it is the whole cluster, which has a barrier of its own */
-  volatile uint32_t team;     /* who gets work: a bit for each core */
+  volatile uint32_t who_meet; /* number of cores that meet; 0 for the whole cluster, which uses the hardware barrier */
+  volatile uint32_t team;     /* the team: a bit for each core */
   volatile uint32_t work;
 } tw_common_state;
 extern tw_common_state tw_common;
 
-/* Whether this is the core that moves data; the others compute. */
+/* Whether this is the DMA core. The other cores compute. */
 static inline int tw_is_dma_core(void) {
   uint32_t hart;
   __asm__("csrr %0, mhartid" : "=r"(hart));
   return hart == TW_DMA_CORE;
 }
 
-/* Returns when all cores that compute and the one that moves have come here. */
+/* Barrier of the compute cores and the DMA core. */
 static inline void tw_barrier_all(void) {
   if (tw_common.who_meet) {
     tw_meet(&tw_common.meeting, tw_common.who_meet);
@@ -39,7 +39,7 @@ static inline void tw_barrier_all(void) {
   __asm__ volatile("csrr %0, %1" : "=r"(ignored) : "i"(TW_BARRIER) : "memory");
 }
 
-/* Who gets work and comes to the barriers: the first `cores` cores and the one that moves data. */
+/* Selects the team: the first `cores` cores and the DMA core get work and meet at the barriers. */
 static inline void tw_event_team(uint32_t cores) {
   tw_common.team = ((1u << cores) - 1) | 1u << TW_DMA_CORE;
   tw_common.who_meet = cores == TW_MOST_CORES ? 0 : cores + 1;

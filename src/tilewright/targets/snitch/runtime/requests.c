@@ -10,7 +10,7 @@ typedef struct {
   tw_tile *volatile transfers;
   volatile int32_t tile, turn;
   volatile uint32_t asked, begun, done; /* how many transfers of tiles */
-  uint32_t groups[2];                   /* of the last two: there are never more on the way */
+  uint32_t groups[2];                   /* of the last two requests: there are never more in flight */
   volatile uint32_t leaves;             /* it asks for nothing more */
 } tw_box;
 static tw_box boxes[TW_MOST_CORES] TW_STATE;
@@ -55,7 +55,7 @@ static void serve(tw_box *box, uint32_t core) {
   if (box->done != box->begun && tw_dma_is_done(box->groups[(box->done + 1) & 1])) box->done++;
 }
 
-/* Nobody asks before the next barrier once all have left. */
+/* Once all cores have left, no request can arrive before the next barrier. */
 static void empty(tw_box *box) { box->asked = box->begun = box->done = box->leaves = 0; }
 
 void tw_serve_requests(void) {

@@ -1,4 +1,4 @@
-/* The DMA engine's instructions, which only one core has. Transfers are done in the order in which they are started. */
+/* Instructions of the DMA engine, which only the DMA core has. Transfers complete in the order in which they are started. */
 #ifndef TW_XDMA_H
 #define TW_XDMA_H
 
@@ -17,7 +17,7 @@ static inline void tw_xdma_rows(uint32_t count, uint32_t from_stride, uint32_t t
   __asm__ volatile(".insn r 0x2b, 0, 7, x0, %0, x0" : : "r"(count) : "memory");
 }
 
-/* Both give the transfer's number, which is one more than the last one's. */
+/* Both return the transfer's number, one more than the previous transfer's. */
 static inline uint32_t tw_xdma_start(uint32_t bytes) {
   uint32_t number;
   __asm__ volatile(".insn r 0x2b, 0, 2, %0, %1, x0" : "=r"(number) : "r"(bytes) : "memory");
@@ -37,7 +37,7 @@ static inline uint32_t tw_xdma_done(void) {
   return number;
 }
 
-/* Whether the transfers of a group (dma.h) are done. */
+/* Whether all transfers of a group (dma.h) are done. */
 int tw_dma_is_done(uint32_t group);
 
 #endif

@@ -1,10 +1,10 @@
-/* Functions that the compiler's library lacks: by way of double precision, so that the last bit of a float is right
- * but for rare cases. */
+/* Functions that the compiler's library lacks. They compute in double precision; float results are correctly rounded except
+ * in rare cases. */
 #include "math.h"
 
 #define PI 3.14159265358979323846
 
-/* Below this the sum of 1 and a number, in double precision, has lost too much of it. */
+/* For smaller numbers, adding 1 loses too many bits in double precision. */
 #define TINY 1e-9
 
 static double magnitude(double x) { return x < 0 ? -x : x; }
@@ -60,7 +60,7 @@ float coshf(float x) {
   return (float)((e + 1 / e) / 2);
 }
 
-/* The series converges fast: the argument is at most the tangent of an eighth of a circle's quarter. */
+/* The series converges fast: the argument is at most tan(pi / 16). */
 static double small_atan(double x) {
   double power = x, sum = x;
   for (int n = 3; n < 50; n += 2) {
@@ -103,7 +103,7 @@ float atanhf(float x) {
   return (float)(log((1 + (double)x) / (1 - (double)x)) / 2);
 }
 
-/* The series of the error function: good while its terms do not grow too large. */
+/* Power series of the error function, for arguments small enough that its terms stay small. */
 static double erf_series(double x) {
   double term = x, sum = x;
   for (int n = 1; n < 60; n++) {
