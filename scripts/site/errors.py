@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TypeGuard
 
 from scripts.site.recorded import MESSAGES
 
@@ -129,25 +130,33 @@ def _refusals_of(path: Path, text: str) -> Iterator[Refusal]:
                 words = dict(zip(REFUSALS[call.func.id], call.args, strict=False))
                 words |= {word.arg: word.value for word in call.keywords if word.arg}
                 lines = range(call.lineno, (call.end_lineno or call.lineno) + 1)
-                for what in _alternatives(words.get("what"), nodes):
+                for what in _alternatives(call, words.get("what"), nodes):
                     given = {name: _text(word, known) for name, word in (words | what).items()}
                     named = (" ".join(given.get(name, "").split()) for name in FIELDS)
                     yield Refusal(*named, module, lines)
 
 
-def _alternatives(what: ast.expr | None, nodes: list[ast.AST]) -> list[dict[str, ast.expr]]:
-    """Texts of a message for which a name stands: all that the name gets. Of a condition, both sides."""
-    texts = [
-        node.value
-        for node in nodes
-        if isinstance(node, ast.Assign)
-        and isinstance(what, ast.Name)
-        and isinstance(node.targets[0], ast.Name)
-        and node.targets[0].id == what.id
-        and _is_text(node.value)
-    ]
-    sides = [what.body, what.orelse] if isinstance(what, ast.IfExp) else []
-    return [{"what": one} for one in texts or sides] or [{}]
+def _alternatives(call: ast.Call, what: ast.expr | None, nodes: list[ast.AST]) -> list[dict[str, ast.expr]]:
+    """Texts of a message for which a name stands: what it got since the last message that said it. Of a condition, both
+    sides."""
+    if isinstance(what, ast.IfExp):
+        return [{"what": what.body}, {"what": what.orelse}]
+    if not isinstance(what, ast.Name):
+        return [{}]
+    said = [node.lineno for node in nodes if _says(node, what.id) and node.lineno < call.lineno]
+    texts = [node for node in nodes if _gives(node, what.id) and node.lineno < call.lineno]
+    since = [node for node in texts if node.lineno > max(said, default=0)] or texts[-1:]
+    return [{"what": node.value} for node in since] or [{}]
+
+
+def _says(node: ast.AST, name: str) -> TypeGuard[ast.Call]:
+    words = node.args if isinstance(node, ast.Call) and ast.unparse(node.func) in REFUSALS else []
+    return any(isinstance(word, ast.Name) and word.id == name for word in words)
+
+
+def _gives(node: ast.AST, name: str) -> TypeGuard[ast.Assign]:
+    target = node.targets[0] if isinstance(node, ast.Assign) else None
+    return isinstance(target, ast.Name) and target.id == name and _is_text(node.value)  # type: ignore[attr-defined]
 
 
 def _assigned(nodes: list[ast.stmt] | list[ast.AST]) -> dict[str, ast.expr]:

@@ -166,6 +166,6 @@ def _read(name: str, path: Path) -> Array:
         loaded = np.load(path, allow_pickle=False)
     except OSError as error:
         raise CompileError(where, f"cannot be read: {error.strerror or error}", "check the path") from None
-    except ValueError as error:
+    except (ValueError, EOFError) as error:
         raise CompileError(where, f"is not a .npy file: {error}", "save with numpy.save(file, array)") from None
     return np.asarray(loaded)
