@@ -21,7 +21,7 @@ from tests.turn import TURN
 from tilewright import targets
 from tilewright.ops import all_operators
 
-WITH_EXAMPLE = 0.6
+WITH_EXAMPLE = 0.72
 """Of the messages: less calls for `scripts/record`."""
 QUICK = ("generic", "rv32", "cortex-m4")
 """Targets whose programs are built and run in seconds."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -19,6 +20,8 @@ from scripts.site.errors import ROOT, refusal_at, refusals
 from scripts.site.recorded import MESSAGES, OPERATORS
 
 SWITCH = "TILEWRIGHT_RECORD"
+FOLDERS = re.compile(r"/(?:tmp|root|home|work)(?:/[\w.+-]+)*/([\w.+-]+)")
+"""Where a file was on the machine that recorded is nothing to a reader."""
 MOST = 8
 """Operators of a kind that are damaged."""
 DAMAGED = "damaged: "
@@ -228,7 +231,7 @@ def _examples(rows: list[list[Any]]) -> dict[str, Any]:
     for module, line, where, what, hint, test in sorted(rows, key=_rank):
         one = refusal_at(module, line, what)
         if one is not None:
-            found.setdefault(one.key, [where, what, hint, test])
+            found.setdefault(one.key, [*(FOLDERS.sub(r"\1", text) for text in (where, what, hint)), test])
     return found
 
 
