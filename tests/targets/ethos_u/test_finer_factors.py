@@ -1,4 +1,4 @@
-"""Rectifiers of 16 bits: Vela's factors have 24 bits, and TensorFlow Lite's have 31."""
+"""Rectifiers and products of 16 bits: Vela's factors have 24 bits, and TensorFlow Lite's have 31."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.npu_cases import CASES
 from tests.support.tflite_cases import Case, Draw, one, scale
-from tests.support.tflite_models import T
+from tests.support.tflite_models import O, T, write
 from tests.support.tflite_runtimes import micro
 from tests.support.vela import Compiled, compiled, results
 from tilewright.targets.ethos_u.finer_factors import with_finer_factors
@@ -26,9 +26,15 @@ def leaky_relu(draw: Draw) -> bytes:
     return one("LEAKY_RELU", [x], y, "LeakyReluOptions", 2, Alpha=0.1)
 
 
-@pytest.mark.parametrize("rectifier", [relu, leaky_relu])
-def test_results_are_those_of_tflite_micro(rectifier: Case) -> None:
-    data = rectifier(np.random.default_rng(3))
+def square(draw: Draw) -> bytes:
+    x = T("int16", SHAPE, scale(draw, 0.01, 0.02), 0)
+    y = T("int16", SHAPE, scale(draw, 10.0, 20.0), 0)
+    return write([x, y], [O("MUL", [0, 0], [1], "MulOptions", {}, 2)], [0], [1])
+
+
+@pytest.mark.parametrize("operator", [relu, leaky_relu, square])
+def test_results_are_those_of_tflite_micro(operator: Case) -> None:
+    data = operator(np.random.default_rng(3))
     made = compiled(data, NPU)
     x = np.random.default_rng(4).integers(-(2**15), 2**15, SHAPE).astype(np.int16)
     (wanted,) = micro(data, [x], 1, 1 << 20)

@@ -1,4 +1,4 @@
-"""Rectifiers of 16 bits in Vela's streams, with the factors that TensorFlow Lite has: Vela's are of 24 bits."""
+"""Rectifiers and products of 16 bits in Vela's streams, with TensorFlow Lite's factors: Vela's are of 24 bits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tilewright.ir.types import Array
 from tilewright.sim.ethos_u.payload import read_payload
 from tilewright.sim.ethos_u.stream import CODE, IS_LONG, code_of
 
-RECTIFIERS = ("RELU", "LEAKY_RELU")
+COARSE_KINDS = ("RELU", "LEAKY_RELU", "MUL")
 COARSE = 1 << 7
 """What factors of 24 bits are multiples of."""
 ROUNDINGS = 3
@@ -31,16 +31,19 @@ def with_finer_factors(given: bytes, made: bytes) -> bytes:
 
 def _factors(graph: Subgraph) -> Iterator[Factor]:
     for operator in graph.operators:
-        if operator.kind not in RECTIFIERS:
+        if operator.kind not in COARSE_KINDS:
             continue
         x, y = (graph.tensors[ends[0]] for ends in (operator.inputs, operator.outputs))
         if x.dtype == "int16" and x.quantisation and y.quantisation:
-            for slope in _slopes(operator):
+            for slope in _slopes(graph, operator):
                 mul, exponent = multiplier(slope * _scale(x) / _scale(y))
                 yield mul, SCALE_BITS - exponent
 
 
-def _slopes(operator: Operator) -> tuple[float, ...]:
+def _slopes(graph: Subgraph, operator: Operator) -> tuple[float, ...]:
+    """What the first operand's scale is multiplied by."""
+    if operator.kind == "MUL":
+        return (_scale(graph.tensors[operator.inputs[1]]),)
     return (1.0,) if operator.kind == "RELU" else (1.0, float(operator.options.get("Alpha", 0.0)))
 
 

@@ -29,7 +29,7 @@ LEFT = re.compile(r"^Warning \([\w ]+\) operator: (\w+), ofm: '(.*)'\nReason: (.
 """What Vela prints of an operator that stays on the core."""
 EXTRA = "pip install 'tilewright[ethos-u]'"
 PLAIN = "quantise it to int8 (tilewright quantise), without --numerics exact, or choose the core alone"
-MADE = b"finer factors"
+MADE = b"finer factors, of products too"
 """What files of Vela's have beyond its version."""
 NOTES, CHECKED = "left.json", "checked"
 ESTIMATE = "cycles of the NPU, predicted and in runs, are an estimate of its stream with memories as Vela assumes them"
