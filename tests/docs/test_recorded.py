@@ -65,13 +65,19 @@ def test_what_ran_stands_apart_from_what_is_accepted() -> None:
     assert matrix.cell([], frozenset()) == ""
 
 
+def is_drawn(test: str) -> bool:
+    """Whether its file draws cases by chance: other ones each time."""
+    text = (ROOT / test.partition("::")[0]).read_text(encoding="utf-8")
+    return "hypothesis" in text or "collect(" in text
+
+
 @pytest.mark.parametrize("number", range(SAMPLE))
 def test_a_sample_of_the_cells_is_run_again(number: int, tmp_path: Path) -> None:
     cells = [
         (operator, target, dtype, test)
         for operator, columns in OPERATORS.read().items()
         for target, found in columns.items() if target in QUICK
-        for dtype, test in found.items() if "/test_onnx_nodes" not in test
+        for dtype, test in found.items() if "/test_onnx_nodes" not in test and not is_drawn(test)
     ]  # fmt: skip
     *cell, test = Random(f"{TURN} {number}").choice(sorted(cells))
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-m", "", test]
