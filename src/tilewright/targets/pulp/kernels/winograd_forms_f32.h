@@ -54,8 +54,8 @@ TW_TRANSFORM tw_results_of(const float m[6], float start, float y[4]) {
 
 TW_TRANSFORM tw_factors_of_results(const float y[4], float m[6]) {
   const float even = (y[0] + y[2]) * (-1.0f / 6), odd = (y[1] + y[3]) * (-1.0f / 6);
-  const float far = y[0] * (1.0f / 24) + y[2] * (1.0f / 6), other = y[1] * (1.0f / 12) + y[3] * (1.0f / 3);
-  m[0] = y[0] * 0.25f, m[1] = even + odd, m[2] = even - odd, m[3] = far + other, m[4] = far - other, m[5] = y[3];
+  const float outer = y[0] * (1.0f / 24) + y[2] * (1.0f / 6), inner = y[1] * (1.0f / 12) + y[3] * (1.0f / 3);
+  m[0] = y[0] * 0.25f, m[1] = even + odd, m[2] = even - odd, m[3] = outer + inner, m[4] = outer - inner, m[5] = y[3];
 }
 
 TW_TRANSFORM tw_taps_of(const float m[6], float w[3]) {
