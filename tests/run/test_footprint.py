@@ -43,7 +43,7 @@ def test_memories_are_measured(command: Command, small: Path, target: str) -> No
 def test_cycles_say_what_they_are(command: Command, small: Path) -> None:
     found = command("run", small, "--target", "cortex-m7", "--json").json
     assert found["cycles"] < found["cycles_at_most"]
-    assert "two instructions at a time" in found["estimate"]
+    assert "issued in pairs" in found["estimate"]
     shown = command("run", small, "--target", "cortex-m4").out
     assert "cycles are an estimate: the manual's cycles, no wait states" in shown
     assert "of which the stack took" in shown

@@ -188,12 +188,13 @@ static inline double tw_copied_windows(const tw_conv_params *p, const tw_conv_lo
   return (double)tw_least(blocks * tw_least(most, 4), most * columns);
 }
 
-/* The call, blocks of four pixels and filters, rows of their windows, products, and where cores share adders; of what is copied,
- * as it is no run of the image or once for all filters, the taps and elements. */
+/* The call, blocks of four pixels and filters, rows of windows that are met one by one, products, and where cores share adders; of
+ * what is copied, as it is no run of the image or once for all filters, the taps and elements. */
 static inline int64_t tw_conv_blocks_work(const tw_conv_params *p, const tw_conv_loops *tile, int32_t cores, double *units) {
   const int64_t columns = tile->g * tw_up(tile->f, 4), blocks = tw_up(tw_up(tile->n * tile->y * tile->x, 4) * columns, cores);
   const int is_whole = tw_conv_blocks_window(p) > p->kernel_w * p->in_channels;
-  const int64_t rows = is_whole ? blocks : blocks * tile->r, products = blocks * tile->r * tile->s * tile->c;
+  const int are_runs = p->groups == 1 && (is_whole || tw_conv_is_one_tap(p)) && tile->f >= 4;
+  const int64_t rows = are_runs ? 0 : is_whole ? blocks : blocks * tile->r, products = blocks * tile->r * tile->s * tile->c;
   const double windows = is_whole ? 4.0 * (double)tw_up(blocks, columns) : tw_copied_windows(p, tile, blocks, columns);
   const double copied = windows * (double)tile->r * (double)tile->s;
   TW_UNITS(1, blocks, rows, products, cores > 1 ? products : 0, copied, copied * (double)tile->c);
