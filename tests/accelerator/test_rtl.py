@@ -195,6 +195,7 @@ def test_ports_that_are_missing_or_of_another_width(name: str, port: Port | None
 
 @pytest.mark.thorough
 @has_verilator
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [

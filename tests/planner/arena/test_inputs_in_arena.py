@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tests.passes.fit.test_strips import convolution
 from tests.passes.small import Small, feeds_of
@@ -52,6 +53,7 @@ def test_only_boards_have_it() -> None:
     assert not scheduled(network(), "generic").inputs
 
 
+@pytest.mark.in_turns(2)
 def test_programs_agree() -> None:
     program = Program(Compiled(*pipeline.stages(network(), "cortex-m4")), "", None, 0.0)
     assert program.check().agrees
