@@ -10,6 +10,8 @@ from onnx import numpy_helper
 
 from tests.training.networks import RANDOM, Learner, mlp, model, node, normalised, quantised_body, real, training_of
 from tilewright.errors import CompileError
+from tilewright.frontends.model_options import ModelOptions
+from tilewright.frontends.onnx import parameters
 from tilewright.frontends.parameters import load
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.types import Array
@@ -245,6 +247,15 @@ def test_weights_of_one_element_learn_where_they_are_known() -> None:
     learner.step(np.ones((4, 3), np.float32), np.zeros((4, 1), np.float32))
     learner.update()
     assert learner.states["b"] != 0.5
+
+
+def test_a_parameter_whose_value_is_needed_is_named() -> None:
+    proto = model(
+        [node("MatMul", ["x", "w"], ["a"], name="one"), node("Resize", ["a", "", "by"], ["y"], name="larger")],
+        (1, 1, 4, 3), w=real(3, 2), by=np.array([1, 1, 2, 2], np.float32),
+    )  # fmt: skip
+    opened = parameters.load(proto, ModelOptions(), {"w", "by"})
+    assert (opened.parameters, opened.fixed) == (("w",), ("by",))
 
 
 def test_a_weight_without_axes_keeps_its_shape() -> None:

@@ -44,7 +44,8 @@ def load(model: Any, example_inputs: Given | None = None, check_export: bool = T
     opened = parameters.load(found.proto, options, learning)
     if check_export:
         compare_with_framework(opened.graph, found)
-    graph = with_notes(opened.graph, found.notes, options)
+    fixed = [f"parameter '{name}' does not learn: its value is needed when the model is read" for name in opened.fixed]
+    graph = with_notes(opened.graph, (*found.notes, *fixed), options)
     return Trainable(graph, learning, dict(opened.dropped))
 
 

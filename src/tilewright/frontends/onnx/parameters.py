@@ -41,16 +41,26 @@ class Opened:
     parameters: tuple[str, ...]
     dropped: Mapping[str, float]
     """The results of Dropout, and the share of elements that each drops in training."""
+    fixed: tuple[str, ...] = ()
+    """Parameters that stay as they are: an operator needs the value of one of them when the model is read."""
 
 
 def load(model: Any, options: ModelOptions, known: Collection[str] = ()) -> Opened:
     """`known` are weights wherever they are read, if the importer takes them there."""
-    if known:
-        try:
-            return _loaded(model, options, known)
-        except CompileError:
-            pass  # something needs the value of one of them
-    return _loaded(model, options, ())
+    if not known:
+        return _loaded(model, options, ())
+    try:
+        return _loaded(model, options, known)
+    except CompileError:
+        found = _loaded(model, options, ())
+        return replace(found, fixed=_read_besides(found, model, known))
+
+
+def _read_besides(found: Opened, model: Any, known: Collection[str]) -> tuple[str, ...]:
+    graph = onnx_file.read(model)[0].graph
+    read = {name for node in graph.node for name in node.input}
+    given = {tensor.name for tensor in graph.initializer if tensor.data_type == onnx.TensorProto.FLOAT}
+    return tuple(sorted(given & read & set(known) - set(found.parameters)))
 
 
 def _loaded(model: Any, options: ModelOptions, known: Collection[str]) -> Opened:
