@@ -15,11 +15,11 @@ from tilewright.report import catalogue
 HEAD = """\
 # Operators, targets and element types
 
-Each cell lists element types of the first operand. A type stands alone where a test has run the operator with it on the
-target (or in its simulator or emulator) and compared the result. A type in parentheses is accepted: the target has a
-kernel for it, but no test ran it there, only the same C on other targets or nothing. Empty: the compiler rewrites the
-operator into others before kernels are chosen, or folds it into a constant. `tilewright analyze` says what a given
-model needs. `scripts/record` writes down what tests run.
+Each cell lists element types of the first operand. A type stands alone where the operator was run with it on the
+target (or in its simulator or emulator) and agreed with its definition: by a test, or on operands of a test. A type in
+parentheses is accepted: the target has a kernel for it, but it was not run there, only the same C on other targets or
+nothing. Empty: the compiler rewrites the operator into others before kernels are chosen, or folds it into a constant.
+`tilewright analyze` says what a given model needs. `scripts/record` writes down what runs.
 
 """
 
@@ -54,4 +54,4 @@ def summary(columns: Mapping[tuple[str, ...], Sequence[str]]) -> str:
     """How much of what is accepted was run."""
     cells = [one for column, names in columns.items() for one in column * len(names) if one]
     ran = sum(not one.startswith("(") for one in cells)
-    return f"Tests have run {ran} of the {len(cells)} pairs of an operator and a target below.\n"
+    return f"{ran} of the {len(cells)} pairs of an operator and a target below were run and agree.\n"

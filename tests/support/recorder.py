@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 from scripts.site.errors import ROOT, refusal_at, refusals
 from scripts.site.recorded import MESSAGES, OPERATORS
 
+from tests.support.everywhere import OPERANDS, Examples
+
 SWITCH = "TILEWRIGHT_RECORD"
 FOLDERS = re.compile(r"/(?:tmp|root|home|work)(?:/[\w.+-]+)*/([\w.+-]+)")
 """Where a file was on the machine that recorded is nothing to a reader."""
@@ -53,14 +55,17 @@ class Recorder:
         self.operators: dict[type[Any], list[tuple[Any, list[Any]]]] = {}
         """Some of each kind that tests have used, with their operands' types."""
         self.kept: dict[Message | Cell, str] = {}
+        self.examples = Examples()
 
     def pytest_sessionstart(self) -> None:
         watch_operators(self.operators)
         watch_messages(self.seen.add)
         watch_runs(self.seen.add)
+        self.examples.watch()
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         if report.when == "call":
+            self.examples.settle(report.nodeid, report.passed)
             if report.passed:
                 for one in self.seen:
                     self.kept.setdefault(one, report.nodeid)
@@ -74,7 +79,9 @@ class Recorder:
         self.folder.mkdir(parents=True, exist_ok=True)
         rows = [[*one, test] for one, test in self.kept.items()]
         worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
-        (self.folder / f"{worker}_{os.getpid()}.json").write_text(json.dumps(rows), encoding="utf-8")
+        path = self.folder / f"{worker}_{os.getpid()}.json"
+        path.write_text(json.dumps(rows), encoding="utf-8")
+        self.examples.save(path)
 
     def _damage(self) -> None:
         """What operators of the tests say of other operands and attributes."""
@@ -197,11 +204,16 @@ def join(folder: Path) -> None:
     """Files of a run, as the site reads them."""
     """What was recorded earlier stays as long as the code still has it."""
     rows = [row for path in sorted(folder.glob("*.json")) for row in json.loads(path.read_text(encoding="utf-8"))]
-    cells = sorted({tuple(row[:3]): row[3] for row in rows if len(row) == 4}.items())
-    OPERATORS.write(_nested([*_cells(OPERATORS.read()), *cells]))
+    found = {tuple(row[:3]): row[3] for row in sorted(rows, key=_rank_of_cell) if len(row) == 4}
+    OPERATORS.write(_nested([*_cells(OPERATORS.read()), *sorted(found.items())]))
     known = {one.key for one in refusals()}
     kept = {key: example for key, example in MESSAGES.read().items() if key in known}
     MESSAGES.write(dict(sorted((kept | _examples([row for row in rows if len(row) != 4])).items())))
+
+
+def _rank_of_cell(row: list[Any]) -> bool:
+    """What a test itself has run stands for what was run besides."""
+    return not row[-1].startswith(OPERANDS)
 
 
 def _cells(recorded: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str, str], str]]:
@@ -211,7 +223,7 @@ def _cells(recorded: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str, str], 
 
 
 def is_there(test: str) -> bool:
-    path, _, name = test.partition("::")
+    path, _, name = test.removeprefix(OPERANDS).partition("::")
     name = name.partition("[")[0].rpartition("::")[2]
     file = ROOT / path
     return file.is_file() and f"def {name}(" in file.read_text(encoding="utf-8")

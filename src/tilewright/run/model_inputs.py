@@ -5,9 +5,10 @@ from __future__ import annotations
 from tilewright.errors import CompileError
 from tilewright.ir.arrays import Given, arrays_of, convert_all, match, random_inputs
 from tilewright.ir.at_sizes import sizes_of, symbols_of
-from tilewright.ir.graph import Graph
+from tilewright.ir.graph import Graph, Node
 from tilewright.ir.length import resolved
 from tilewright.ir.types import Array, TensorType
+from tilewright.ops.onehot import OneHot
 from tilewright.planner.schedule.schedule import Schedule
 
 MAX_RUN_BYTES = 2**31
@@ -61,6 +62,13 @@ def _index_bounds(graph: Graph) -> dict[str, int]:
         operands = node.operands()
         index = sources.get(operands.get("indices", ""))
         if index is not None:
-            size = graph.types[node.inputs[0]].shape[getattr(node.op, "axis", 0)]
+            size = _positions(graph, node)
             bounds[index] = min(size, bounds.get(index, size))
     return bounds
+
+
+def _positions(graph: Graph, node: Node) -> int:
+    """How many values an index can have: places along an axis of the data, or the depth that a OneHot makes."""
+    if isinstance(node.op, OneHot):
+        return node.op.depth
+    return graph.types[node.inputs[0]].shape[getattr(node.op, "axis", 0)]
