@@ -108,7 +108,8 @@ def _recipe(given: Mapping[str, Any]) -> Recipe:
     if given["loss"] == "cross_entropy":
         loss = CrossEntropy(tuple(given["class_weights"]), smoothing=given["smoothing"])
     learning = tuple(given["learning"]) or "all"
-    return Recipe(loss, getattr(tw, kind)(**options), learning, given["accumulate"], given["statistics"])
+    optimizer, in_place = getattr(tw, kind)(**options), given["in_place"]
+    return Recipe(loss, optimizer, learning, given["accumulate"], given["statistics"], in_place=in_place)
 
 
 def _numbers(losses: Sequence[float], weights: Numbers, inference: Array) -> dict[str, Array]:

@@ -11,6 +11,8 @@ import pytest
 from tests.support.checks import same
 from tests.support.states import NETWORKS, accumulator, calls, cell, feeds_of, large_product, random_network, window
 from tilewright import pipeline
+from tilewright.codegen.network import Writer
+from tilewright.codegen.text_of import text_of
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.evaluate import States
 from tilewright.ir.graph import Builder, Graph
@@ -105,10 +107,22 @@ def test_states_that_l2_does_not_hold_are_refused_before_it_is_planned(monkeypat
     monkeypatch.setattr(planning, "decide", None)
     with pytest.raises(CompileError) as error:
         scheduled(accumulator(20_000), "siracusa", replace(QUICK, l2=150_000))
-    said = "80000 bytes are kept there from call to call, and 80000 are their first values; 51696 are there: 108304"
+    said = "80000 bytes are kept there from call to call; 51696 are there: 28304 are missing"
     assert "L2, states of 'accumulator'" in str(error.value)
     assert said in str(error.value)
-    assert "--trainable last:2, or give it more: --l2 258304" in str(error.value)
+    assert "--trainable last:2, or give it more: --l2 178304" in str(error.value)
+
+
+def test_first_values_lie_where_constants_have_a_memory_of_their_own() -> None:
+    """L2 has room for the state, but not for its first value too."""
+    graph, tight = accumulator(20_000), replace(QUICK, l2=345_000)
+    source = text_of(Writer(scheduled(graph, "siracusa", tight), "accumulator")).source()
+    assert 'static const float values[] __attribute__((section(".weights"))) = {' in source
+    assert "static const float values[] = {" in text_of(Writer(scheduled(graph, "quad"), "accumulator")).source()
+    with pytest.raises(CompileError) as error:
+        scheduled(graph, "siracusa", replace(tight, memories=(("wmem", 512 * 1024 + 79_999),)))
+    assert "WMEM, states of 'accumulator'" in str(error.value)
+    assert "80000 bytes are first values of what is kept from call to call; 79999 are there" in str(error.value)
 
 
 def test_states_stay_where_activations_have_to_leave() -> None:

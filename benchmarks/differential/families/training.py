@@ -35,6 +35,7 @@ def draw(choices: Choices, room: int) -> Case:
     losses = expected.get("losses", np.zeros(1))
     if not np.isfinite(losses).all() or losses.max() > GROWTH * max(losses[0], 1.0):
         raise Dull("a network that does not learn")
+    recipe["in_place"] = recipe["accumulate"] == 1 and choices.chance(0.5)
     return Case(net.model().SerializeToString(), {"x": data, "label": labels}, expected, recipe=recipe)
 
 

@@ -55,6 +55,12 @@ Accumulate = Annotated[
         "--accumulate", help="Steps per update, which uses the mean of their gradients.", rich_help_panel=LEARNING
     ),
 ]
+InPlace = Annotated[
+    bool,
+    typer.Option(
+        "--in-place", help="Each step updates the weights at once: no memory for gradients between steps and updates."
+    ),
+]
 HeldOut = Annotated[
     int,
     typer.Option(
@@ -101,8 +107,8 @@ def train(
     model: Trained, planning: Planning, binding: Binding, optimizer: OptimizerOf = "", data: Data = None,
     labels: Labels = None, loss: Loss = "", trainable: Trainable = "all", epochs: Epochs = 1, batch: Batch = None,
     accumulate: Accumulate = 1, held_out: HeldOut = 0, patience: Patience = 0, seed: Seed = 0, export: Export = None,
-    expect: Expect = None, target: TargetName = "", ram: Ram = "", plan: Plan = False, output: Output = None,
-    tolerance: Tolerance = 1e-4, cc: Cc = None, name: Name = "", as_json: Json = False,
+    expect: Expect = None, in_place: InPlace = False, target: TargetName = "", ram: Ram = "", plan: Plan = False,
+    output: Output = None, tolerance: Tolerance = 1e-4, cc: Cc = None, name: Name = "", as_json: Json = False,
 ) -> int:  # fmt: skip
     """Train a network on this machine or in simulation, and hold losses and weights to what is expected."""
     from tilewright.export.whole_file import check_place
@@ -117,7 +123,7 @@ def train(
         if optimizer.endswith(".onnx"):
             _check_graph_words(loss, export)
             batches = training.read_data(_given(data, "--data"))
-            graphs = training.read(model, Path(optimizer), batches)
+            graphs = training.read(model, Path(optimizer), batches, in_place)
             steps = batches.of_steps(training.input_types(graphs))
             progress("compiling")
             program = training.compiled(graphs, at, name, settings, budget)
@@ -127,8 +133,9 @@ def train(
             return _print_checked(program, checked, "numpy" if expect is None else str(expect), as_json)
         _check_words(loss, optimizer, expect)
         network = train_file(
-            model, loss, optimizer, trainable, batch, accumulate, binding.options(), seed, at, name, settings, budget
-        )
+            model, loss, optimizer, trainable, batch, accumulate, binding.options(), seed, at, name, settings, budget,
+            in_place,
+        )  # fmt: skip
         if _is_done(network, output, plan, as_json):
             return AGREES
         asked = Fitting(epochs, accumulate, patience, seed, dashes="--")

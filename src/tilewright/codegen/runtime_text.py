@@ -83,8 +83,12 @@ void {self.name}_reset(void);
         graph, symbol = self.schedule.graph, self.memories.home.symbol
         if not graph.states or not self.writer.shared.resets:
             return ""
-        body = reset_body(graph, lambda name: f"{symbol} + {self.schedule.homes[name].offset}")
+        body = reset_body(graph, lambda name: f"{symbol} + {self.schedule.homes[name].offset}", self._first_values())
         return f"\nvoid {self.name}_reset(void) {{\n{body}\n}}\n"
+
+    def _first_values(self) -> str:
+        memory = self.memories.first_values
+        return f' __attribute__((section("{memory.constants}")))' if memory.constants else ""
 
     # ---- network.c ----------------------------------------------------------------------------------------------
 

@@ -12,18 +12,18 @@ Address = Callable[[str], str]
 """Tensor -> the C expression of its first byte."""
 
 
-def reset_body(graph: Graph, address: Address) -> str:
-    """The statements that give every state its first value."""
-    return "\n".join(_set(graph, state, address(state.before)) for state in graph.states if state.initial.size)
+def reset_body(graph: Graph, address: Address, placed: str = "") -> str:
+    """The statements that give every state its first value; `placed` is said of arrays of these."""
+    return "\n".join(_set(graph, state, address(state.before), placed) for state in graph.states if state.initial.size)
 
 
-def _set(graph: Graph, state: State, address: str) -> str:
+def _set(graph: Graph, state: State, address: str, placed: str) -> str:
     c_type, count = C_TYPES[graph.types[state.before].dtype], state.initial.size
     values = state.initial[(0,) * state.initial.ndim].reshape(1) if state.is_uniform else state.initial
-    table = "" if state.is_uniform else f"    static const {c_type} values[] = {{\n    {array_items(values)}}};\n"
+    table = f"    static const {c_type} values[]{placed} = {{\n    {array_items(values)}}};\n"
     value = array_items(values).strip().rstrip(",") if state.is_uniform else "values[i]"
     return (
-        f"  {{ /* {comment(state.name)}: {graph.types[state.before]} */\n{table}"
+        f"  {{ /* {comment(state.name)}: {graph.types[state.before]} */\n{'' if state.is_uniform else table}"
         f"    {c_type} *const state = ({c_type} *)({address});\n"
         f"    for (int32_t i = 0; i < {count}; i++) state[i] = {value};\n"
         "  }"

@@ -158,6 +158,12 @@ class Paths:
         return self.beside[0] if self.beside else None
 
     @cached_property
+    def first_values(self) -> Memory:
+        """Where constants lie that states are set to before the first call: they are read once, so that a slower memory
+        has them where there is one with room of its own for constants."""
+        return next((memory for memory in self.beside if memory.constants), self.home)
+
+    @cached_property
     def behind(self) -> tuple[Memory, ...]:
         """What is staged lives there."""
         return tuple(path.memory for path in self.staged)

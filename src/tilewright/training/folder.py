@@ -164,13 +164,13 @@ extern "C" {{
 /* First weights, nothing learned. Call it before anything else. Returns 0. */
 int {name}_reset(void);
 
-/* One step: the loss of one input, whose gradients are added up for the next update. Returns 0, TW_LEARNER_LABEL or
- * TW_LEARNER_NOT_FINITE ({ERRORS}).
+/* One step: the loss of one input, whose gradients are {self._gradients}. Returns 0, TW_LEARNER_LABEL
+ * or TW_LEARNER_NOT_FINITE ({ERRORS}).
 {self._listed("train")}
  */
 int {name}_train({self._parameters("train")});
 
-/* Applies the gradients of all steps since the last update. Returns 0 or TW_LEARNER_NOTHING_LEARNED. */
+/* {self._update}. Returns 0 or TW_LEARNER_NOTHING_LEARNED. */
 int {name}_update(void);
 {infer}
 /* Writes what was learned into {macro}_SAVED_BYTES that the power does not take away. The older of its two slots is
@@ -189,6 +189,18 @@ int {name}_load(const void *buffer);
 
 #endif
 """
+
+    @property
+    def _gradients(self) -> str:
+        """What becomes of those of a step."""
+        return "added up for the next update" if self.learner.training.buffers else "applied to the weights at once"
+
+    @property
+    def _update(self) -> str:
+        """What an update does."""
+        if not self.learner.training.buffers:
+            return "Has nothing left to do: each step updates the weights"
+        return "Applies the gradients of all steps since the last update"
 
     def _listed(self, which: str) -> str:
         writer = self.writers[which]

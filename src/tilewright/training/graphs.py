@@ -1,7 +1,8 @@
 """What a network that learns is made of: three graphs that share states by name.
 
 `train` computes the loss of a batch and adds gradients to buffers, `update` applies the buffers to the weights, `infer`
-reads the weights. All three may be called in any order; what lives between calls is in states alone.
+reads the weights. Without buffers, `train` updates the weights itself, and `update` has nothing to do. All three may be
+called in any order; what lives between calls is in states alone.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ class Training:
     weights: tuple[str, ...]
     """States that `update` changes by their gradients."""
     buffers: tuple[str, ...]
-    """The gradient of each weight, summed over the steps of an accumulation: as many, in the same order."""
+    """The gradient of each weight, summed over the steps of an accumulation: as many, in the same order; none where a
+    step updates the weights itself."""
     moments: tuple[str, ...] = ()
     """States of the optimizer alone: momentum, Adam's two averages, the count of updates."""
     statistics: tuple[str, ...] = ()
@@ -99,7 +101,7 @@ def checked(training: Training) -> Training:
 
 
 def _problems(training: Training) -> Iterator[str]:
-    if len(training.weights) != len(training.buffers):
+    if len(training.buffers) not in (0, len(training.weights)):
         yield f"{len(training.weights)} weights have {len(training.buffers)} buffers"
     loss = training.train.types[training.train.outputs[0]] if training.train.outputs else None
     if loss is None or loss.elements != 1 or not loss.dtype.startswith("float"):

@@ -19,6 +19,7 @@ from tilewright.training.dropout import COUNTER, Dropout
 from tilewright.training.forward import Rewrite, Weights, add_nodes, begun, with_activation_apart
 from tilewright.training.graphs import FIRST, Training, checked
 from tilewright.training.growing import Growing
+from tilewright.training.in_step import check_accumulated, updated_in_step
 from tilewright.training.losses import CrossEntropy, Loss, added, compared
 from tilewright.training.optimizers import SGD, Optimizer
 from tilewright.training.trainable import chosen, known_of, weights_of
@@ -44,6 +45,8 @@ class Recipe:
     seed: int = 0
     output: str = ""
     """The output that the loss is taken of; the first one unless it is named."""
+    in_place: bool = False
+    """Whether each step updates the weights itself, without a buffer for their gradients."""
 
 
 def make_training(graph: Graph, recipe: Recipe, known: Sequence[str] | frozenset[str] = ()) -> Training:
@@ -58,7 +61,8 @@ def make_training(graph: Graph, recipe: Recipe, known: Sequence[str] | frozenset
     infer.copy_outputs(graph)
     learning, buffers = weights.learning, tuple(map(buffer_of, weights.learning))
     graphs = train, update, infer.build()
-    return checked(Training(graph.name, *graphs, learning, buffers, moments, weights.statistics, _notes(recipe)))
+    made = checked(Training(graph.name, *graphs, learning, buffers, moments, weights.statistics, _notes(recipe)))
+    return updated_in_step(made) if recipe.in_place else made
 
 
 def buffer_of(weight: str) -> str:
@@ -68,6 +72,8 @@ def buffer_of(weight: str) -> str:
 def _check(recipe: Recipe) -> None:
     if recipe.accumulate < 1:
         raise CompileError(f"accumulate {recipe.accumulate}", "is no number of steps", "use 1 or more")
+    if recipe.in_place:
+        check_accumulated(recipe.accumulate)
     if recipe.seed < 0:
         raise CompileError(f"seed {recipe.seed}", "is less than 0", "use 0 or more")
     if recipe.statistics not in STATISTICS:

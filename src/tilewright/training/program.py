@@ -19,6 +19,7 @@ from tilewright.training.checking import Checked, Expected, check, read_expected
 from tilewright.training.compiling import Learner, compile_alone, compile_training
 from tilewright.training.folder import LearnerC
 from tilewright.training.graphs import Training
+from tilewright.training.in_step import check_accumulated, updated_in_step
 from tilewright.training.loop import reference, run
 from tilewright.training.peer_graphs import read_graphs
 from tilewright.training.plan import MemoryPlan, plan_of
@@ -33,8 +34,12 @@ def read_data(path: Path) -> Batches:
     return read_batches(path)
 
 
-def read(train: Path, optimizer: Path, batches: Batches) -> Training:
-    return read_graphs(train, optimizer, batches)
+def read(train: Path, optimizer: Path, batches: Batches, in_place: bool = False) -> Training:
+    found = read_graphs(train, optimizer, batches)
+    if not in_place:
+        return found
+    check_accumulated(batches.accumulated)
+    return updated_in_step(found)
 
 
 def input_types(training: Training) -> dict[str, TensorType]:

@@ -47,12 +47,13 @@ def _number(words: str, value: str) -> float:
 
 def read_model(
     model: Path, loss: str, optimizer: str, trainable: str, batch: int | None = None, accumulate: int = 1,
-    options: Mapping[str, Any] | None = None, seed: int = 0,
+    options: Mapping[str, Any] | None = None, seed: int = 0, in_place: bool = False,
 ) -> tuple[Training, Recipe]:  # fmt: skip
     """The training of a network that is a file, which drops elements if the file says so, and how it is trained."""
     made = optimizer_of(optimizer)
     found = read(model, None, batch, options or {})
-    recipe = Recipe(loss_of(loss), made, trainable, accumulate, dropout=found.dropped, seed=seed)
+    dropped = found.dropped
+    recipe = Recipe(loss_of(loss), made, trainable, accumulate, in_place=in_place, dropout=dropped, seed=seed)
     training = make_training(replace(found.graph, name=model.stem), recipe, found.learning)
     check_batch(training.train, batch)
     return training, recipe

@@ -129,10 +129,10 @@ def _scored(graph: Graph, recipe: Recipe) -> tuple[Graph, str]:
 def train_file(
     model: Path, loss: str, optimizer: str, trainable: str = "all", batch: int | None = None, accumulate: int = 1,
     options: Mapping[str, Any] | None = None, seed: int = 0, target: str = "generic", name: str = "",
-    settings: Settings = DEFAULT, ram: int | None = None,
+    settings: Settings = DEFAULT, ram: int | None = None, in_place: bool = False,
 ) -> NetworkTraining:  # fmt: skip
     """A network that is a file, and words of the command line."""
-    training, recipe = read_model(model, loss, optimizer, trainable, batch, accumulate, options, seed)
+    training, recipe = read_model(model, loss, optimizer, trainable, batch, accumulate, options, seed, in_place)
     made = compiled(training, target, name, settings, ram)
     return NetworkTraining(made.learner, made.settings, made.recomputed, made.kept, recipe)
 
@@ -142,16 +142,18 @@ def train(
     optimizer: Optimizer | None = None, trainable: str | Sequence[str] = "all", batch: int | None = None,
     accumulate: int = 1, target: str = "generic", class_weights: Sequence[float] = (), statistics: str = "frozen",
     dropout: Mapping[str, float] | bool = True, seed: int = 0, output: str = "", name: str = "", ram: str = "",
-    settings: Settings = DEFAULT, **said: Any,
+    in_place: bool = False, settings: Settings = DEFAULT, **said: Any,
 ) -> NetworkTraining:  # fmt: skip
     """A program that trains a model on the target (docs/training.md).
 
-    `dropout` keeps the model's own (True), turns it off (False), or gives a rate for each tensor by name.
+    `dropout` keeps the model's own (True), turns it off (False), or gives a rate for each tensor by name. `in_place`
+    updates the weights within each step, so that no gradients are kept: for `accumulate=1`.
     """
     found = read(model, example_inputs, batch, said)
     drops = dropout if isinstance(dropout, Mapping) else found.dropped if dropout else {}
     recipe = Recipe(
-        loss_of(loss, class_weights), optimizer or SGD(), trainable, accumulate, statistics, drops, seed, output
+        loss_of(loss, class_weights), optimizer or SGD(), trainable, accumulate, statistics, drops, seed,
+        output, in_place,
     )  # fmt: skip
     training = make_training(found.graph, recipe, found.learning)
     check_batch(training.train, batch)

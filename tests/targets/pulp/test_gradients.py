@@ -99,4 +99,8 @@ def test_gradients_of_convolutions(cores: int) -> None:
 def test_gradients_of_functions() -> None:
     wide = np.linspace(-20, 20, 101).astype(np.float32)
     cases = [case("relugrad_shared", ReluGrad(), wide, -wide), case("gelugrad_shared", GeluGrad(), 1 + wide, wide)]
+    # Zeros, infinities, the least and the largest numbers, and what is none, of both signs.
+    edges = np.array([0, 1, 0x7F7FFFFF, 0x7F800000, 0x7F800001, 0x7FC00000, 0x7FFFFFFF], np.uint32)
+    odd = np.concatenate([edges, edges | np.uint32(1 << 31)]).view(np.float32)
+    cases.append(case("relugrad_shared", ReluGrad(), floats(14), odd))
     check([*cases, case("relugrad_shared", ReluGrad(), floats(3, 5), floats(5))], SIRACUSA, 8)

@@ -186,15 +186,17 @@ def most_copied(target: Target, settings: Settings) -> int:
     return capacity(target, target.paths.tiles, settings) // COPIED_SHARE
 
 
-def io_bytes(graph: Graph, home: Memory) -> int:
-    """Inputs and outputs, and the first values of states that are not all the same."""
+def io_bytes(graph: Graph, memories: Paths) -> int:
+    """Inputs and outputs, and the first values of states if they lie in the home too."""
+    home = memories.home
     given = sum(home.whole(graph.types[name].bytes) for name in {*graph.inputs, *graph.outputs})
-    return first_values(graph, home) + given
+    return first_values(graph, memories, home) + given
 
 
-def first_values(graph: Graph, home: Memory) -> int:
-    """Constants that states are set to, but for those whose elements are all the same."""
-    return sum(home.whole_constant(state.initial.nbytes) for state in graph.states if not state.is_uniform)
+def first_values(graph: Graph, memories: Paths, memory: Memory) -> int:
+    """Bytes of a memory for the constants that states are set to, but for those whose elements are all the same."""
+    kept = [state.initial.nbytes for state in graph.states if not state.is_uniform]
+    return sum(map(memory.whole_constant, kept)) if memory == memories.first_values else 0
 
 
 LESS_STATE = "keep less from call to call; of a training, train fewer weights, for example --trainable last:2"
@@ -202,16 +204,31 @@ LESS_STATE = "keep less from call to call; of a training, train fewer weights, f
 
 def check_states(mapped: Mapped, settings: Settings) -> None:
     """States that L2 does not hold are refused before anything is planned around them: they stay there."""
+    _check_first_values(mapped, settings)
     graph, memories = mapped.graph, mapped.target.paths
-    budget, first = home_capacity(mapped, settings), first_values(graph, memories.home)
+    budget, first = home_capacity(mapped, settings), first_values(graph, memories, memories.home)
     kept = sum(memories.home.whole(graph.types[state.before].bytes) for state in graph.states)
     if kept + first > budget:
+        said = f", and {first} are their first values" if first else ""
         raise CompileError(
             f"{memories.home.name}, states of '{graph.name}'",
-            f"{kept} bytes are kept there from call to call, and {first} are their first values; {budget} are there: "
+            f"{kept} bytes are kept there from call to call{said}; {budget} are there: "
             f"{kept + first - budget} are missing",
             f"{LESS_STATE}{_more_home(memories, settings, kept + first)}",
         )
+
+
+def _check_first_values(mapped: Mapped, settings: Settings) -> None:
+    """Those that lie beside L2."""
+    graph, memories = mapped.graph, mapped.target.paths
+    memory = memories.first_values
+    first = first_values(graph, memories, memory)
+    room = capacity(mapped.target, memory, settings) - memory.reserved
+    if memory != memories.home and first > room:
+        raise CompileError(
+            f"{memory.name}, states of '{graph.name}'",
+            f"{first} bytes are first values of what is kept from call to call; {room} are there", LESS_STATE,
+        )  # fmt: skip
 
 
 def stack_of(mapped: Mapped, kernel: Kernel) -> int:
@@ -221,7 +238,7 @@ def stack_of(mapped: Mapped, kernel: Kernel) -> int:
 def check_home(mapped: Mapped, settings: Settings, arena: allocator.Solution, constants: int) -> None:
     graph, memories = mapped.graph, mapped.target.paths
     budget = home_capacity(mapped, settings)
-    given = io_bytes(graph, memories.home)
+    given = io_bytes(graph, memories)
     needed = arena.peak + constants + given
     if needed > budget:
         staged = f" and constants of {listed_names(memories.behind)} in use" if memories.behind else ""
@@ -254,7 +271,8 @@ def check_constants(mapped: Mapped, settings: Settings) -> None:
 
 def beside_capacity(mapped: Mapped, settings: Settings, memory: Memory) -> int:
     """Bytes of a memory beside L2 for constants; activations that go there have less."""
-    return max(capacity(mapped.target, memory, settings) - memory.reserved, 0)
+    first = first_values(mapped.graph, mapped.target.paths, memory)
+    return max(capacity(mapped.target, memory, settings) - memory.reserved - first, 0)
 
 
 def constants_capacity(mapped: Mapped, settings: Settings) -> int:

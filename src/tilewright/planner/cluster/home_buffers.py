@@ -90,7 +90,7 @@ def _graph_constants_elsewhere(
         return dict.fromkeys((name for name in constants if graph.types[name].bytes), settings.home), {}
     if settings.home == memories.home.name:
         return {}, {}
-    budget = home_capacity(mapped, settings) - io_bytes(graph, memories.home)
+    budget = home_capacity(mapped, settings) - io_bytes(graph, memories)
     excess = constant_sizes(graph, constants, memories.home) + home_peak(tensors, memories.home) - budget
     beside = moved_beside(mapped, settings, excess)
     left = [name for name in constants if name not in beside]
@@ -128,7 +128,7 @@ def most_staged(mapped: Mapped, settings: Settings) -> int | None:
     graph, memories = mapped.graph, mapped.target.paths
     if not memories.behind:
         return None
-    budget = home_capacity(mapped, settings) - io_bytes(graph, memories.home)
+    budget = home_capacity(mapped, settings) - io_bytes(graph, memories)
     used = {name for node in graph.nodes for name in node.inputs if name in graph.constants}
     constants = constant_sizes(graph, used, memories.home)
     activations = max((touched(graph, node) - _read(graph, node) for node in graph.nodes), default=0)

@@ -82,7 +82,7 @@ def lay_out(
     staged = {step: staged_constants_of(option, elsewhere.staged) for step, option in enumerate(options)}
     used = {name: elsewhere.staged[name] for names in staged.values() for name in names}
     constants = constant_sizes(graph, graph.constants.keys() - resident.keys() - used.keys(), memories.home)
-    free = home_capacity(mapped, settings) - constants - io_bytes(graph, memories.home)
+    free = home_capacity(mapped, settings) - constants - io_bytes(graph, memories)
     away = spilled.behind if spilled else frozenset()
     shown = [tensor for tensor in tensors if tensor.name not in away]
     pinned = states_of(graph)

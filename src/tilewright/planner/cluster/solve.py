@@ -136,7 +136,7 @@ def _constant_budgets(task: Task) -> tuple[int, int]:
     """Bytes for constants in L2 and in the weight memory; never less than the preferred kernels need."""
     graph, tensors = task.mapped.graph, task.mapped.target.paths.home
     peak = home_peak(task.tensors, tensors)
-    free = home_capacity(task.mapped, task.settings) - io_bytes(graph, tensors)
+    free = home_capacity(task.mapped, task.settings) - io_bytes(graph, task.mapped.target.paths)
     plain = [next((option for option in one.options if not option.weights), one.options[0]) for one in task.found]
     preferred = [constant_bytes(option, task.elsewhere.all, frozenset(task.owners.values())) for option in plain]
     home, kept = (sum(sizes) for sizes in zip(*preferred, strict=True)) if preferred else (0, 0)

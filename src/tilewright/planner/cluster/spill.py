@@ -64,7 +64,7 @@ def never_fits(task: Task) -> bool:
     mapped, settings = task.mapped, task.settings
     memories, steps = mapped.target.paths, len(task.found)
     at_home = _always_read(mapped) if not memories.beside and not memories.behind else frozenset()
-    given = io_bytes(mapped.graph, memories.home) + constant_sizes(mapped.graph, at_home, memories.home)
+    given = io_bytes(mapped.graph, memories) + constant_sizes(mapped.graph, at_home, memories.home)
     home = home_capacity(mapped, settings) - given
     room = room_beside(mapped, settings, {}, {})
     spillable = frozenset(tensor.name for tensor in task.tensors)

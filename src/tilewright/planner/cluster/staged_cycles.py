@@ -38,7 +38,7 @@ def with_staging(layers: Sequence[int], staging: Sequence[Staging], ahead: int) 
     """What passes from layer to layer, given what each takes once its constants are there. They are sent for when the
     layer before begins, one layer `ahead`, or when their own does: nobody goes on before they have been."""
     now, arrival, found = 0.0, 0.0, []
-    following = [*staging[1:], Staging()]
+    following = [*staging[1:], Staging()][: len(staging)]
     for number, (alone, own, later) in enumerate(zip(layers, staging, following, strict=True)):
         begun = now
         if number == 0 or not ahead:

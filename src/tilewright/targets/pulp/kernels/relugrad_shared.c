@@ -1,6 +1,8 @@
-/* y = a where b is above 0, otherwise 0, broadcast; all cores together. As integers, floats above 0 are above 0, and none
- * of the units that two cores share is asked. What is not a number counts as above 0 if its sign is not set. */
+/* y = a where b is above 0, otherwise 0, broadcast; all cores together. As integers, floats above 0 are 1 up to infinity,
+ * with what is no number behind it, and none of the units that two cores share is asked. */
 #include "shared_binary.h"
+
+enum { INFINITY_BITS = 0x7f800000 };
 
 typedef union {
   float value;
@@ -10,7 +12,7 @@ typedef union {
 static inline float tw_where_positive(float a, float b) {
   tw_float_bits kept, of;
   kept.value = a, of.value = b;
-  kept.bits &= -(int32_t)(of.bits > 0);
+  kept.bits &= -(int32_t)((uint32_t)of.bits - 1u < INFINITY_BITS);
   return kept.value;
 }
 
