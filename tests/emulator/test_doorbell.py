@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tilewright.emulator.counting import BlockCost
-from tilewright.emulator.doorbell import REGISTERS, WORD, DoorbellHost, ring
+from tilewright.emulator.doorbell import JOB_ENDS, REGISTERS, WORD, DoorbellHost, ended, ring, waits
 from tilewright.emulator.qemu import Qemu
 from tilewright.emulator.qemu_counting import BLOCK, BlockTable
 from tilewright.errors import CompileError, Refusal
@@ -53,6 +53,19 @@ def test_the_last_register_is_written_last() -> None:
     assert device.told == [FACTOR, COMMAND]
     assert found[1 + RESULT // WORD] == memory[5] == 5 * 7
     assert host.cycles == 70
+
+
+def test_nothing_is_written_when_a_job_ends() -> None:
+    class Ticking(Doubling):
+        def tick(self, now: int) -> None:
+            self.result = now
+
+    device, given = Ticking(), block(JOB_ENDS, x8=1, x10=5)
+    assert waits(given)
+    assert not waits(block(COMMAND, x8=1))
+    found = np.frombuffer(ended(device, DoorbellHost(lambda *_: b"", lambda *_: None), given, 170), "<u4")
+    assert device.told == []
+    assert found[1 + RESULT // WORD] == 170
 
 
 def test_memory_that_is_not_there() -> None:

@@ -13,6 +13,8 @@ RING = 0x1E0
 """What the program asks for; semihosting leaves these numbers to applications."""
 FLAG = "-DTW_DOORBELL"
 """With which a driver is compiled for it."""
+JOB_ENDS = 1 << 31
+"""In place of the register that was written last: the program waits for the end of a job."""
 REGISTERS = 64
 """Words that a program keeps, behind one that says which register it has written last."""
 WORD = 4
@@ -48,12 +50,32 @@ class DoorbellHost:
 
 def ring(device: UserDevice, host: DoorbellHost, block: bytes, now: int) -> bytes:
     """Registers as a program has written them, the last one at last; what it reads of them afterwards."""
-    last, *words = (int.from_bytes(block[at : at + WORD], "little") for at in range(0, len(block), WORD))
+    last, *words = _words(block)
     device.host = host  # type: ignore[assignment]
     for number, word in enumerate(words):
         if word and WORD * number != last:
             device.write(WORD * number, word, now)
     device.write(last, words[last // WORD], now)
-    device.tick(now + host.cycles)
-    found = (device.read(WORD * number, now + host.cycles) for number in range(len(words)))
+    return _registers(device, last, len(words), now)
+
+
+def waits(block: bytes) -> bool:
+    """Whether the program writes nothing, but needs what the device is at work for."""
+    return _words(block[:WORD]) == [JOB_ENDS]
+
+
+def ended(device: UserDevice, host: DoorbellHost, block: bytes, now: int) -> bytes:
+    """The registers when that is over."""
+    last, *words = _words(block)
+    device.host = host  # type: ignore[assignment]
+    device.tick(now)
+    return _registers(device, last, len(words), now)
+
+
+def _words(block: bytes) -> list[int]:
+    return [int.from_bytes(block[at : at + WORD], "little") for at in range(0, len(block), WORD)]
+
+
+def _registers(device: UserDevice, last: int, count: int, now: int) -> bytes:
+    found = (device.read(WORD * number, now) for number in range(count))
     return b"".join(word.to_bytes(WORD, "little") for word in (last, *found))

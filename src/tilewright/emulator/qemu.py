@@ -11,7 +11,7 @@ from pathlib import Path
 from tilewright.emulator import vector_timing
 from tilewright.emulator.counting import BlockCost
 from tilewright.emulator.decoding import decoded, disassembler
-from tilewright.emulator.doorbell import REGISTERS, RING, WORD, DoorbellHost, ring
+from tilewright.emulator.doorbell import REGISTERS, RING, WORD, DoorbellHost, ended, ring, waits
 from tilewright.emulator.faults import stack_overrun
 from tilewright.emulator.qemu_counting import FAULT, NOTED, BlockTable
 from tilewright.emulator.qemu_machines import machine_of
@@ -171,15 +171,21 @@ class Qemu:
         self._remote.set_register(PROGRAM_COUNTER, self._pc + len(REQUEST))
 
     def _ring(self, block: int, name: str, device: UserDevice) -> None:
-        """The core stands while the device works."""
+        """The core goes on while the device works, until it needs the results."""
         host, now = DoorbellHost(self._saved, self._remote.write), self.cycle
+        given = self._remote.read(block, WORD * (REGISTERS + 1))
         try:
-            registers = ring(device, host, self._remote.read(block, WORD * (REGISTERS + 1)), now)
+            registers = self._ended(device, host, given, now) if waits(given) else ring(device, host, given, now)
         except Refusal as error:
             raise error.at(f"device {name}, cycle {now}") from None
         self._remote.write(block, registers)
-        self._table.stand(host.cycles)
-        self._jobs.append(EngineJob(name, now, now + host.cycles))
+        if host.cycles:
+            self._jobs.append(EngineJob(name, now, now + host.cycles))
+
+    def _ended(self, device: UserDevice, host: DoorbellHost, given: bytes, now: int) -> bytes:
+        end = max(now, self._jobs[-1].end if self._jobs else now)
+        self._table.stand(end - now)
+        return ended(device, host, given, end)
 
     def _saved(self, address: int, size: int) -> bytes:
         """Memory by way of a file, which is quicker than packets."""

@@ -127,6 +127,8 @@ class Kernel:
     from what the accelerator left in the working memory."""
     waits: bool = False
     """Whether that function waits for the accelerator too, as no runtime does: it has one job at a time."""
+    copies_operands: bool = False
+    """Of a kernel that submits work: it has read its operands when it returns."""
     has_several: bool = False
     """Of such a kernel: there may be several jobs all the same, each of which is waited for by itself."""
     epilogue_operands: Callable[[Op], frozenset[str]] = no_operand

@@ -9,13 +9,15 @@ from tilewright import targets
 from tilewright.toolchain.compiler import compile_objects, find_compiler, link_without_runtime
 
 HEADER = """
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 struct ethosu_driver;
 struct ethosu_driver *ethosu_reserve_driver(void);
 void ethosu_release_driver(struct ethosu_driver *drv);
-int ethosu_invoke_v3(struct ethosu_driver *drv, const void *data, const int bytes, uint64_t *const base,
-                     const size_t *sizes, const int count, void *user);
+int ethosu_invoke_async(struct ethosu_driver *drv, const void *data, const int bytes, uint64_t *const base,
+                        const size_t *sizes, const int count, void *user);
+int ethosu_wait(struct ethosu_driver *drv, bool block);
 """
 PROGRAM = r"""
 #include <stdio.h>
@@ -26,25 +28,35 @@ PROGRAM = r"""
 
 void tw_ethos_u_job(const tw_ethos_u_job_params *params, const int32_t *stream, const uint8_t *weights,
                     const int8_t *const *x, int8_t *y, void *scratch);
+void tw_ethos_u_job_finish(const tw_ethos_u_job_params *params, const int32_t *stream, const uint8_t *weights,
+                           const int8_t *const *x, int8_t *y, void *scratch);
 static int npu;
+static uint64_t *addresses;
 struct ethosu_driver *ethosu_reserve_driver(void) { return (struct ethosu_driver *)&npu; }
 void ethosu_release_driver(struct ethosu_driver *drv) { printf("released %d\n", drv == (struct ethosu_driver *)&npu); }
-int ethosu_invoke_v3(struct ethosu_driver *drv, const void *data, const int bytes, uint64_t *const base,
-                     const size_t *sizes, const int count, void *user) {
-  char *arena = (char *)(uintptr_t)base[1];
+int ethosu_invoke_async(struct ethosu_driver *drv, const void *data, const int bytes, uint64_t *const base,
+                        const size_t *sizes, const int count, void *user) {
   printf("%.4s %d %d %d %d %d\n", (const char *)data, bytes, count, (int)sizes[0], (int)sizes[1], (int)sizes[2]);
-  memcpy(arena + 16, arena + 4, 3); /* the job: results are the inputs */
+  addresses = base;
   return drv != (struct ethosu_driver *)&npu || base[1] != base[2] || user != 0;
+}
+int ethosu_wait(struct ethosu_driver *drv, bool block) {
+  char *arena = (char *)(uintptr_t)addresses[1];
+  memcpy(arena + 16, arena + 4, 3); /* the job: results are the inputs */
+  printf("waited %d\n", block);
+  return drv != (struct ethosu_driver *)&npu;
 }
 int main(void) {
   static const int32_t input_at[] = {4}, input_bytes[] = {3}, result_at[] = {16}, result_bytes[] = {3};
   static const tw_ethos_u_job_params params = {10, 8, 5, 32, 0, 1, input_at, input_bytes, 1, result_at, result_bytes};
   static const int8_t x[] = {7, -8, 9}, *const inputs[] = {x};
-  static int32_t payload[10], arena[8];
+  static int32_t payload[10], arena[16];
   static const uint8_t weights[5];
   int8_t y[3];
   memcpy(payload, "COP1", 4);
   tw_ethos_u_job(&params, payload, weights, inputs, y, arena);
+  puts("begun");
+  tw_ethos_u_job_finish(&params, payload, weights, inputs, y, arena);
   printf("%d %d %d\n", y[0], y[1], y[2]);
   return 0;
 }
@@ -72,4 +84,4 @@ def test_arms_driver_is_given_the_whole_payload_and_all_regions(tmp_path: Path) 
     objects = compile_objects(dict.fromkeys([tmp_path / "main.c", kernel], flags), tmp_path, compiler)
     link_without_runtime(objects, [], program, compiler, ["-O2"])
     said = subprocess.run([program], capture_output=True, text=True, check=True).stdout
-    assert said.splitlines() == ["COP1 40 3 5 32 32", "released 1", "7 -8 9"]
+    assert said.splitlines() == ["COP1 40 3 5 32 32", "begun", "waited 1", "released 1", "7 -8 9"]

@@ -15,11 +15,11 @@ from tilewright.program import compile_model
 from tilewright.quantiser.quantise import Options, quantise
 
 FAST = Options(correct_bias=False, balance=False, integer_cells=False)
-TOKENS, WIDTH = 4, 96
+TOKENS, WIDTH = 20, 64
 
 
 @pytest.mark.in_turns(5)
-def test_layers_are_on_the_npu_and_attention_is_not(tmp_path: Path) -> None:
+def test_all_products_are_on_the_npu(tmp_path: Path) -> None:
     pytest.importorskip("ethosu.vela", reason="pip install 'tilewright[ethos-u]'")
     net = Net(1)
     model = net.model(encoder_layer(net, net.input(1, TOKENS, WIDTH), TOKENS, WIDTH, 2, 4 * WIDTH))
@@ -28,9 +28,8 @@ def test_layers_are_on_the_npu_and_attention_is_not(tmp_path: Path) -> None:
     made = compile_model(tmp_path / "int8.onnx", target="cortex-m55+u55-128")
     reference, lowered = made.compiled.quantised, made.compiled.lowered
     total = sum(map(reference.macs, reference.nodes))
-    attention = 2 * TOKENS * TOKENS * WIDTH
     on_npu = sum(node.op.macs({}) for node in lowered.nodes if node.op.kind == "EthosU")
-    assert on_npu == total - attention > 0.97 * total
+    assert on_npu == total > 0
     given = dict.fromkeys(made.graph.inputs, samples[:1])
     found, wanted = made.run(given).outputs, made.reference(given)
     assert all(np.array_equal(found[name], wanted[name]) for name in wanted)

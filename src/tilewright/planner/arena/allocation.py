@@ -183,9 +183,10 @@ class Placement:
 
 def _with_inputs(mapped: Mapped, owners: Owners, plain: Placement, kept: Solution) -> Placement:
     """Where the memory of the stack has inputs too: with these inside the arena, if it has room for them until they are
-    read for the last time. An accelerator may still read them while the core goes on."""
+    read for the last time. An accelerator may still read them while the core goes on, unless it has a copy."""
     states, more = len(mapped.graph.states), input_buffers(mapped.graph, owners)
-    offloaded = any(choice.kernel.offloaded for choice in mapped.choices.values())
+    kernels = [choice.kernel for choice in mapped.choices.values()]
+    offloaded = any(kernel.offloaded and not kernel.copies_operands for kernel in kernels)
     if not holding(mapped.target.memories, STACK) or offloaded or not more:
         return plain
     wanted = replace(plain.problem, buffers=(*plain.problem.buffers, *more))

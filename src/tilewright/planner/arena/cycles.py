@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from tilewright.ir.graph import Graph, Node
+from tilewright.planner.arena.jobs import with_jobs
 from tilewright.planner.machine_bound import MachineBound, Way, Work
 from tilewright.target.cost_model import call_cycles, work
 from tilewright.target.kernel import Kernel
@@ -21,6 +22,8 @@ def layer_cycles(mapped: Mapped, grids: Mapping[str, TileGrid]) -> dict[str, int
     if not target.runner.unit or not target.costs.kernels:
         return dict.fromkeys(grids, 0) if target.runner.unit else {}
     kernels = {key: mapped.choices[key].kernel for key in grids}
+    if any(kernel.offloaded for kernel in kernels.values()):
+        return with_jobs(mapped, grids)
     return {key: max(_of_grid(target, part, kernels[key]) for part in _parts(grid)) for key, grid in grids.items()}
 
 

@@ -269,7 +269,11 @@ class _Checker:
         is_one = layer.kernel.waits and not layer.kernel.has_several
         if offloaded and is_one and any(job.engine == engine for job in self.jobs):
             raise InternalError(where, f"is submitted while {engine} has another job")
-        accesses = [self._access(*one, event.agent, end, where, engine) for one in regions]
+        read = self._now if layer.kernel.copies_operands else end
+        ends = [end if writes else read for _, writes in regions]
+        accesses = [
+            self._access(*one, event.agent, until, where, engine) for one, until in zip(regions, ends, strict=True)
+        ]
         self._check_own_buffers(event, layer, where)
         if not offloaded:
             self._made(event, where)

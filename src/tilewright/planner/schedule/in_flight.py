@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tilewright.planner.program.program import CORES, RUN
 from tilewright.planner.schedule.events import Region, TileCall
@@ -29,7 +30,7 @@ def waits(layers: Sequence[LayerSchedule]) -> tuple[tuple[int, ...], ...]:
         found.append(tuple(due))
         pending = {number: job for number, job in pending.items() if number not in due}
         if call is not None and offloaded:
-            pending[layer.number] = call
+            pending[layer.number] = replace(call, reads=()) if layer.kernel.copies_operands else call
     return (*found, tuple(pending))
 
 

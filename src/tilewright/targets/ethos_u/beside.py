@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from math import prod
 from pathlib import Path
 
 from tilewright.errors import CompileError, instance
 from tilewright.ir.op import Op, Params
 from tilewright.ops._ethosu import EthosU
+from tilewright.ops._ethosuweights import BYTES, OUTER, EthosUWeights
 from tilewright.passes.numerics.hardware import OWN
 from tilewright.sim.ethos_u.configurations import CONFIGURATIONS, Configuration, find_configuration
 from tilewright.sim.platform import Platform
@@ -18,14 +20,16 @@ from tilewright.target.kernel import CycleEstimate, Kernel, Types
 from tilewright.target.params import params_for
 from tilewright.target.runner import Model
 from tilewright.target.target import Engine, Target
+from tilewright.targets.ethos_u.costs import JOB_CYCLES, copied, written_weights
 from tilewright.targets.ethos_u.device import EthosUDevice
 from tilewright.targets.ethos_u.numerics import ETHOS_U_NUMERICS
-from tilewright.targets.ethos_u.parts import COPY_CYCLES, JOB_CYCLES, ethos_u_parts, why_on_core
+from tilewright.targets.ethos_u.parts import ethos_u_parts, why_on_core
 from tilewright.targets.ethos_u.vela import for_npu
 
 FOLDER = Path(__file__).parent
 DEVICE = "ethos-u"
-ALIGNMENT = 16
+ALIGNMENT, LINE = 16, 32
+"""Of arenas: what memory gives, and lines of a cache, which they share with nothing that the core writes meanwhile."""
 INTEGERS = frozenset({"int8", "uint8", "int16", "int32"})
 
 
@@ -41,15 +45,32 @@ def job_params(op: EthosU, types: Types) -> Params:
 
 
 def arenas(op: Op, types: Types) -> int:
-    """Bytes of both, each from an address that the NPU may begin at."""
+    """Bytes of both, in lines of their own."""
     part = instance(op, EthosU)
-    return -(-part.arena // ALIGNMENT) * ALIGNMENT + part.fast
+    return sum(-(-size // LINE) * LINE for size in (part.arena, part.fast)) + LINE - ALIGNMENT
 
 
 def job_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
-    """The core copies inputs and results, and waits."""
-    copied = sum(kind.bytes for name, kind in types.items() if name not in ("stream", "weights"))
-    return CycleEstimate(JOB_CYCLES + COPY_CYCLES * copied + instance(op, EthosU).cycles)
+    """The core copies inputs before a job and results behind it, and meanwhile does something else or waits."""
+    size = sum(kind.bytes for name, kind in types.items() if name not in ("stream", "weights", "Y"))
+    return CycleEstimate(copied(types["Y"].bytes), JOB_CYCLES + copied(size), instance(op, EthosU).cycles)
+
+
+@params_for(EthosUWeights)
+def weights_params(op: EthosUWeights, types: Types) -> Params:
+    """Matrices along two axes at the most; strides in elements."""
+    shape = types["X"].shape
+    outer, inputs, results = op.matrices(shape)
+    strides = [prod(shape[axis + 1 :]) for axis in op.axes]
+    missing = OUTER - len(outer)
+    return {
+        "sizes": [1] * missing + list(outer), "strides": [0] * missing + strides, "inputs": inputs, "results": results,
+        "zero": op.zero, "unit": op.unit, "block": op.block, "cores": op.cores,
+    }  # fmt: skip
+
+
+def weights_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
+    return CycleEstimate(written_weights(types["Y"].bytes))
 
 
 def _other(npu: str, op: Op, types: Types) -> str | None:
@@ -61,7 +82,14 @@ def _kernel(npu: str) -> Kernel:
     return Kernel(
         EthosU, "ethos_u_job.c", "stream:int32 weights:uint8 X* -> Y", {"X": INTEGERS, "Y": INTEGERS},
         scratch=arenas, unsupported_reason=partial(_other, npu), stack=256, cycles=job_cycles,
+        offloaded=True, has_epilogue=True, waits=True, copies_operands=True,
     )  # fmt: skip
+
+
+WRITE_WEIGHTS = Kernel(
+    EthosUWeights, "ethos_u_weights.c", "X -> Y", {"X": BYTES, "Y": BYTES}, stack=128, cycles=weights_cycles
+)
+"""The core's."""
 
 
 def with_npu(core: Target, name: str, words: str, base: int = CORSTONE) -> Target:
@@ -78,10 +106,11 @@ def with_npu(core: Target, name: str, words: str, base: int = CORSTONE) -> Targe
         early_passes=ethos_u_parts(npu.name, core),
         explain_skipped=why_on_core,
     )
+    first, *others = core.engines
     made = core.on_platform(core.platform.with_device(DEVICE, base), 0)
     return replace(
         made, name=name, summary=f"{core.summary}; with {npu.name}",
-        engines=(engine, *core.engines), bases=(FOLDER, *core.bases),
+        engines=(engine, replace(first, kernels=(*first.kernels, WRITE_WEIGHTS)), *others), bases=(FOLDER, *core.bases),
         flags=(*core.flags, f"-DTW_ETHOS_U_BASE={base:#x}u"),
         prepare=partial(for_npu, npu.name), numerics=OWN, hardware=(ETHOS_U_NUMERICS,),
         models=(*core.models, Model(DEVICE, partial(_device, npu), knows_chip=True)),

@@ -35,6 +35,7 @@ class EthosUDevice(UserDevice):
     def reset(self) -> None:
         self.registers: dict[int, int] = {}
         self.status, self.is_running = 0, False
+        self.results: list[tuple[int, bytes]] = []
 
     def read(self, offset: int, now: int) -> int:
         if offset == STATUS:
@@ -51,9 +52,11 @@ class EthosUDevice(UserDevice):
             self._command(value, now)
 
     def tick(self, now: int) -> int | None:
-        """The job ends: its results were in memory from the start on, which nobody sees who waits."""
+        """The job ends: not before has anybody its results."""
         if self.is_running:
-            self.is_running, self.status = False, INTERRUPT | END
+            for address, data in self.results:
+                self.host.write(address, data)
+            self.is_running, self.status, self.results = False, INTERRUPT | END, []
         return None
 
     def _command(self, value: int, now: int) -> None:
@@ -76,7 +79,7 @@ class EthosUDevice(UserDevice):
         before = {base: array.copy() for base, array in memories.items()}
         self.machine.run(words, {number: one for number, one in regions.items() if one is not None})
         for base, array in memories.items():
-            self._store(base, before[base], array)
+            self._keep(base, before[base], array)
         return stream_cycles(words, self.npu)
 
     def _pointer(self, register: int) -> int:
@@ -95,8 +98,12 @@ class EthosUDevice(UserDevice):
                 return Region(memories[base][address - base :], is_constant=is_constant)
         raise Refusal(f"has {address:#x} in base pointer {number}, where there is no memory", "give it an address")
 
-    def _store(self, base: int, before: Array, after: Array) -> None:
+    def _keep(self, base: int, before: Array, after: Array) -> None:
+        """What the job changes in a memory, until it ends. Between what it writes the core may write, too."""
         changed = np.flatnonzero(before != after)
-        if changed.size:
-            first, last = int(changed[0]), int(changed[-1]) + 1
-            self.host.write(base + first, after[first:last].tobytes())
+        if not changed.size:
+            return
+        ends = np.flatnonzero(np.diff(changed) > 1)
+        firsts, lasts = changed[np.r_[0, ends + 1]], changed[np.r_[ends, changed.size - 1]]
+        runs = zip(firsts.tolist(), lasts.tolist(), strict=True)
+        self.results += [(base + first, after[first : last + 1].tobytes()) for first, last in runs]

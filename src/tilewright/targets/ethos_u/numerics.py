@@ -95,6 +95,8 @@ def _rounded_twice(graph: Graph, meaning: Meaning, node: Node, builder: Builder)
         return _one(builder, node, _sum(graph, meaning, node, node.op))
     if isinstance(node.op, QLinearMul):
         return _one(builder, node, _product(graph, meaning, node, node.op))
+    if isinstance(node.op, MatMul) and not set(node.inputs[:2]) & set(graph.constants):
+        return _one(builder, node, _halves_up(node.op))
     found = _layer(graph, meaning, node)
     if found is None or not isinstance(node.op, Conv | MatMul):
         return None
@@ -104,7 +106,14 @@ def _rounded_twice(graph: Graph, meaning: Meaning, node: Node, builder: Builder)
     return {node.key: made}
 
 
-def _one(builder: Builder, node: Node, op: TfliteAdd | QLinearMul | None) -> Mapping[str, str] | None:
+def _halves_up(op: MatMul) -> MatMul | None:
+    """Of two computed tensors: an NPU rounds as TensorFlow Lite does or so."""
+    if op.requant is None or op.requant.rounding not in PLAIN or op.requant.rounding == Rounding.HALF_UP:
+        return None
+    return replace(op, requant=replace(op.requant, rounding=Rounding.HALF_UP))
+
+
+def _one(builder: Builder, node: Node, op: TfliteAdd | QLinearMul | MatMul | None) -> Mapping[str, str] | None:
     return None if op is None else {node.key: builder.add(op, node.inputs, node.outputs, node.name)[0]}
 
 

@@ -28,18 +28,15 @@ from tilewright.passes import Pass
 from tilewright.passes.layout.channels_last import ChannelPosition, with_layout
 from tilewright.target.core_or_accelerator import fewest_cycles
 from tilewright.target.target import Target
+from tilewright.targets.ethos_u.costs import JOB_CYCLES, SLOWER, copied
+from tilewright.targets.ethos_u.products import with_products
 from tilewright.targets.ethos_u.scales import Meaning, meaning_of, moves
 from tilewright.targets.ethos_u.tables import with_tables
 from tilewright.targets.ethos_u.vela import PLAIN, VelaError, compiled_by_vela
 from tilewright.targets.ethos_u.writing import written
 
-JOB_CYCLES = 270
-"""Of the core for a job: the driver writes registers and polls."""
-COPY_CYCLES = 0.68
-"""Of the core for a byte of inputs and results."""
 WEIGHED = (Transpose,)
 """Operators that the NPU may be slower at: Vela makes thousands of operations of some."""
-SLOWER = "the NPU would take {:,.0f} cycles for it, the core {:,.0f}"
 DIFFERS = "Vela's stream gives other results than the network"
 SEED = 20
 SHOWN = 2
@@ -67,8 +64,9 @@ def with_parts(npu: str, core: Target | None, graph: Graph) -> Graph:
     """The graph with streams. A network that comes from Vela has its streams already."""
     if any(isinstance(node.op, EthosU) for node in graph.nodes):
         return graph
+    graph, left_to_core = with_products(npu, core, graph)
     meaning = meaning_of(graph)
-    reasons = {node.key: why for node in graph.nodes if (why := _refusal(graph, meaning, node))}
+    reasons = {node.key: why for node in graph.nodes if (why := _refusal(graph, meaning, node))} | left_to_core
     while True:
         parts = _cut(graph, reasons)
         made = [_compiled(npu, graph, meaning, part) for part in parts]
@@ -84,7 +82,7 @@ def with_parts(npu: str, core: Target | None, graph: Graph) -> Graph:
 def _check_taken(npu: str, graph: Graph, parts: Sequence[Part], reasons: Reasons) -> None:
     """A network with layers of which the NPU computes none is for the core alone."""
     layers = [node for node in graph.nodes if graph.macs(node)]
-    if parts or not layers:
+    if parts or not layers or any(isinstance(node.op, EthosU) for node in layers):
         return
     said = "; ".join(f"{node.where}: {reasons[node.key]}" for node in layers[:SHOWN])
     raise CompileError(f"model '{graph.name}'", f"{npu} computes none of its {len(layers)} layers ({said})", PLAIN)
@@ -281,7 +279,7 @@ def _cut_cycles(graph: Graph, part: Part, node: Node) -> float:
 
 
 def copy_cycles(graph: Graph, tensors: Iterable[str]) -> float:
-    return COPY_CYCLES * sum(graph.types[name].bytes for name in tensors)
+    return copied(sum(graph.types[name].bytes for name in tensors))
 
 
 def _stream_cycles(made: Made) -> int:
@@ -311,7 +309,8 @@ def _joined(graph: Graph, parts: Sequence[Part], made: Sequence[Made], on_core: 
         elif number not in done:
             done.add(number)
             _add_streams(builder, made[number], f"ethos_u_{number}", sum(map(graph.macs, parts[number].nodes)))
-        if node.key in on_core and (graph.macs(node) or isinstance(node.op, WEIGHED)):
+        is_told = isinstance(node.op, WEIGHED) or (graph.macs(node) and not isinstance(node.op, EthosU))
+        if node.key in on_core and is_told:
             builder.note(f"{node.op.kind} '{node.name}' stays on the core: {on_core[node.key]}")
     builder.copy_outputs(graph)
     return drop_unused(builder.build())

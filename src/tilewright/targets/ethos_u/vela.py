@@ -129,10 +129,14 @@ def _tflite(model: Any) -> tuple[bytes, str]:
     return data, "network" if isinstance(model, bytes) else Path(model).stem
 
 
-def _version() -> bytes:
-    """Another Vela makes other streams."""
+def check_installed() -> None:
     if importlib.util.find_spec("ethosu") is None:
         raise CompileError("Ethos-U", "its compiler, Vela, is not installed", EXTRA)
+
+
+def _version() -> bytes:
+    """Another Vela makes other streams."""
+    check_installed()
     from importlib.metadata import version
 
     return version("ethos-u-vela").encode()

@@ -8,23 +8,32 @@
 #define TW_ETHOS_U_CORE_DRIVER_H
 
 #include <ethosu_driver.h>
+#include <stdbool.h>
 
 #include "tw.h"
 
 enum { TW_ETHOS_U_MOST_REGIONS = 8 };
 
-/* Runs a payload to its end. Nobody reads results that a failed job has left: a program that cannot go on stops here. */
-static inline void tw_ethos_u_invoke(const void *payload, uint32_t bytes, const void *const *regions,
-                                     const uint32_t *sizes, uint32_t count) {
-  uint64_t addresses[TW_ETHOS_U_MOST_REGIONS];
-  size_t lengths[TW_ETHOS_U_MOST_REGIONS];
+static struct ethosu_driver *tw_ethos_u_npu;
+
+/* The job of a payload begins. The driver looks at addresses again when it ends. */
+static inline void tw_ethos_u_begin(const void *payload, uint32_t bytes, const void *const *regions,
+                                    const uint32_t *sizes, uint32_t count) {
+  static uint64_t addresses[TW_ETHOS_U_MOST_REGIONS];
+  static size_t lengths[TW_ETHOS_U_MOST_REGIONS];
   for (uint32_t i = 0; i < count; i++) {
     addresses[i] = (uint64_t)(uintptr_t)regions[i];
     lengths[i] = sizes[i];
   }
-  struct ethosu_driver *npu = ethosu_reserve_driver();
-  if (ethosu_invoke_v3(npu, payload, (int)bytes, addresses, lengths, (int)count, 0) != 0) __builtin_trap();
-  ethosu_release_driver(npu);
+  tw_ethos_u_npu = ethosu_reserve_driver();
+  if (ethosu_invoke_async(tw_ethos_u_npu, payload, (int)bytes, addresses, lengths, (int)count, 0) != 0)
+    __builtin_trap();
+}
+
+/* Nobody reads results that a failed job has left: a program that cannot go on stops here. */
+static inline void tw_ethos_u_end(void) {
+  if (ethosu_wait(tw_ethos_u_npu, true) != 0) __builtin_trap();
+  ethosu_release_driver(tw_ethos_u_npu);
 }
 
 #endif

@@ -1,8 +1,9 @@
 /* Ethos-U55 and Ethos-U65: one job at a time, from a command stream and the addresses that its regions lead to.
  *
  * The registers are those of the hardware. Streams, weights and arenas begin at multiples of 16. Where a core has a data
- * cache, TW_ETHOS_U_CLEAN(address, bytes) and TW_ETHOS_U_INVALIDATE(address, bytes) are called around a job; a system
- * that sleeps until the interrupt defines TW_ETHOS_U_WAIT(). */
+ * cache, TW_ETHOS_U_CLEAN(stream, bytes) writes all of it to memory before a job; TW_ETHOS_U_INVALIDATE() forgets it behind
+ * one, when what the core has written meanwhile is in memory, too. A system that sleeps until the interrupt defines
+ * TW_ETHOS_U_WAIT(). */
 #ifndef TW_ETHOS_U_DRIVER_H
 #define TW_ETHOS_U_DRIVER_H
 
@@ -20,6 +21,9 @@
 #ifndef TW_ETHOS_U_WAIT
 #define TW_ETHOS_U_WAIT() ((void)0)
 #endif
+
+/* In place of a register: the device is asked to end its job. */
+#define TW_ETHOS_U_JOB_ENDS 0x80000000u
 
 enum {
   TW_ETHOS_U_STATUS = 0x04,
@@ -102,9 +106,9 @@ static inline void tw_ethos_u_start(const void *stream, uint32_t bytes, const vo
   tw_ethos_u_ring(TW_ETHOS_U_CMD);
 }
 
-/* Runs a stream to its end. */
-static inline void tw_ethos_u_run(const void *stream, uint32_t bytes, const void *const *regions, uint32_t count) {
-  tw_ethos_u_start(stream, bytes, regions, count);
+/* Waits for the end of the stream that was started last. */
+static inline void tw_ethos_u_end(void) {
+  tw_ethos_u_ring(TW_ETHOS_U_JOB_ENDS);
   while (tw_ethos_u_read(TW_ETHOS_U_STATUS) & TW_ETHOS_U_RUNNING) TW_ETHOS_U_WAIT();
   tw_ethos_u_check(tw_ethos_u_read(TW_ETHOS_U_STATUS));
   tw_ethos_u_write(TW_ETHOS_U_CMD, TW_ETHOS_U_CLEAR_INTERRUPT);
