@@ -2,8 +2,9 @@
 
 The C is held to the reference, and the reference to the model as imported (`Program.check`, docs/agreement.md); both to
 the other runtime's results: integers exactly, floats by their distance from a computation in double; where the other
-runtime is far from it, the model in double by ONNX's own evaluator decides. In some programs arrays lie between pages
-that may not be touched and the arena holds patterns, or the virtual SoC reports reads of what nobody wrote.
+runtime is far from it, the model in double by ONNX's own evaluator decides, about integers as well. In some programs
+arrays lie between pages that may not be touched and the arena holds patterns, or the virtual SoC reports reads of what
+nobody wrote.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.pipeline import Compiled
 from tilewright.program import Program
+from tilewright.run.rounding import Floors
 from tilewright.sim.program.elf import read_elf
 from tilewright.sim.simulator import Simulator
 from tilewright.target.processors import NATIVE, is_here
@@ -177,17 +179,26 @@ def _problems(cases: Sequence[tuple[Case, Graph]], program: Program, place: Plac
 def _beside_others(case: Case, graph: Graph, found: Mapping[str, Array]) -> Iterator[str]:
     """What is wrong with outputs, beside those of another runtime."""
     own = [name for name in graph.output_names if name in case.allowed]
+    arbiter = Arbiter(case)
     for name in own:
-        yield from _apart(name, found[name], case.expected.get(name), case.allowed[name])
+        yield from _apart(name, found[name], case.expected.get(name), case.allowed[name], arbiter)
     others = [name for name in graph.output_names if name not in case.allowed]
     if others and case.feeds:
-        single, double = graph.outputs_by_name(evaluate(graph, case.feeds)), in_double(graph, case.feeds)
+        values, double = evaluate(graph, case.feeds), in_double(graph, case.feeds)
+        single, floors = graph.outputs_by_name(values), Floors(graph, lambda: values, others=False)
+        tensors = dict(zip(graph.output_names, graph.outputs, strict=True))
         for name in others:
-            other = case.expected.get(name)
-            yield from _float_problems(name, found[name], single[name], double.get(name), other, Arbiter(case))
+            other, rounding = case.expected.get(name), _rounding(single[name], double.get(name), floors(tensors[name]))
+            yield from _float_problems(name, found[name], single[name], double.get(name), other, rounding, arbiter)
 
 
-def _apart(name: str, found: Array, wanted: Array | None, allowed: float) -> Iterator[str]:
+def _rounding(single: Array, double: Array | None, floor: float) -> float:
+    """How far numbers in float32 may be: as numpy's are, or more where a clip or a difference hides what they are
+    rounded by."""
+    return 0.0 if double is None or single.dtype.kind != "f" else max(_distance(single, double), floor)
+
+
+def _apart(name: str, found: Array, wanted: Array | None, allowed: float, arbiter: Arbiter) -> Iterator[str]:
     if wanted is None:
         return
     if found.shape != wanted.shape or found.dtype != wanted.dtype:
@@ -196,7 +207,7 @@ def _apart(name: str, found: Array, wanted: Array | None, allowed: float) -> Ite
     distance = _distance(found, wanted)
     if wanted.dtype.kind == "f":
         allowed += 1e-6 * _scale(wanted)  # a step between two floats is as long as they are rounded
-    if distance > allowed:
+    if distance > allowed and not arbiter.confirms(name, found, 0.0):
         yield f"{name}: {distance:g} from the other runtime, {allowed:g} allowed"
 
 
@@ -214,13 +225,13 @@ class Arbiter:
 
 
 def _float_problems(
-    name: str, found: Array, single: Array, double: Array | None, other: Array | None, arbiter: Arbiter
+    name: str, found: Array, single: Array, double: Array | None, other: Array | None, rounding: float, arbiter: Arbiter
 ) -> Iterator[str]:
     if single.dtype.kind != "f":
-        yield from _apart(name, found, other, 0.0)
+        yield from _apart(name, found, other, 0.0, arbiter)
         return
     truth = single if double is None else double
-    scale, rounding, ours = _scale(truth), _distance(single, truth), _distance(found, truth)
+    scale, ours = _scale(truth), _distance(found, truth)
     if double is not None and ours > max(FLOATS * scale, 8 * rounding):
         yield f"{name}: {ours / scale:g} of the largest element off double; numpy in float32 {rounding / scale:g}"
     if other is None:

@@ -17,7 +17,7 @@ from benchmarks.differential.limited import Ended, limited
 from benchmarks.differential.machines import machines
 from benchmarks.differential.shrink import Small, smallest
 from benchmarks.in_double import outputs_in_double
-from onnx import parser
+from onnx import numpy_helper, parser
 
 from tilewright.target.settings import Settings
 
@@ -86,6 +86,37 @@ def test_where_another_runtime_is_off_the_model_in_double_decides() -> None:
     (found,) = verdicts([Case(proto.SerializeToString(), single, off)], Place("generic"))
     assert found.status == RIGHT
     assert not judge.Arbiter(Case(proto.SerializeToString(), single, off)).confirms("y", off["y"], 1e-3)
+
+
+WRAPPED = """<ir_version: 10, opset_import: ["": 23]>
+g (int64[1] x) => (int64[4] y) <int64[2] pads = {3, 0}> { y = Pad <mode = "wrap"> (x, pads) }"""
+
+
+@pytest.mark.parametrize(("last", "is_wrong"), [(6, False), (7, True)])
+def test_integers_of_another_runtime_are_decided_in_double_too(last: int, is_wrong: bool) -> None:
+    """ONNX Runtime 1.30 reads beside a tensor that is shorter than what wraps around it."""
+    case = Case(parser.parse_model(WRAPPED).SerializeToString(), {"x": np.array([6])}, {"y": np.array([2, 0, 6, 6])})
+    graph = judge.pipeline.import_model(case.proto)
+    assert bool(list(judge._beside_others(case, graph, {"y": np.array([6, 6, 6, last])}))) == is_wrong
+
+
+CLIPPED = """<ir_version: 8, opset_import: ["": 13]>
+g (float[1, 300] x) => (float[1, 1] y) <float low = {0}, float high = {0.5}> {
+  a = MatMul (x, w)  y = Clip (a, low, high)
+}"""
+
+
+@pytest.mark.parametrize(("off", "is_wrong"), [(1e-4, False), (0.02, True)])
+def test_what_a_clip_hides_is_rounded_all_the_same(off: float, is_wrong: bool) -> None:
+    """A difference of large sums, of which numpy's happens to be exact."""
+    x = np.full((1, 300), 8, np.float32)
+    proto = parser.parse_model(CLIPPED)
+    weights = np.repeat(np.float32([1, -1]), 150).reshape(300, 1)
+    weights[0] += np.float32(0.03125)
+    proto.graph.initializer.append(numpy_helper.from_array(weights, "w"))
+    case = Case(proto.SerializeToString(), {"x": x}, {})
+    graph = judge.pipeline.import_model(case.proto)
+    assert bool(list(judge._beside_others(case, graph, {"y": np.float32([[0.25 + off]])}))) == is_wrong
 
 
 PAIRS = """<ir_version: 8, opset_import: ["": 20]>

@@ -149,6 +149,18 @@ def test_normalisations_of_close_numbers_have_a_floor() -> None:
     assert not compare("y", fault, wanted, floor=floor).agrees
 
 
+def test_the_logarithm_of_a_sum_of_about_one_has_a_floor() -> None:
+    """Shares add up to one: what is left of the logarithm is what they are rounded by."""
+    nodes = [node("LogSoftmax", "x", "s", axis=0), node("ReduceLogSumExp", "s", "y", keepdims=0)]
+    program = tw.compile(model(nodes, {"x": (2,)}, ["y"], opset=18))
+    x = np.float32([1.5, 0.625])
+    floor = Floors(program.compiled.quantised, lambda: evaluate(program.compiled.quantised, {"x": x}), False)
+    wanted = np.float32(-2.7e-11)
+    assert not compare("y", np.zeros((), "f"), wanted).agrees, "nothing is shown: the relative rule is enough"
+    assert compare("y", np.zeros((), "f"), wanted, floor=floor).agrees
+    assert not compare("y", np.full((), 1e-5, "f"), wanted, floor=floor).agrees
+
+
 def test_a_long_chain_of_sums_is_walked_once() -> None:
     nodes = [node("Add", f"t{i} t{i}", f"t{i + 1}") for i in range(60)]
     program = tw.compile(model(nodes, {"t0": (2,)}, ["t60"]))

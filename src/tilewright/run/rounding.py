@@ -45,6 +45,7 @@ SLOPES: Mapping[str, Slope] = {
     "Exp": lambda x, y: float(np.max(y)),
     "Softmax": lambda x, y: 2 * float(np.max(y)),
     "LogSoftmax": lambda x, y: 2.0,
+    "ReduceLogSumExp": lambda x, y: 1.0,
     "HardSigmoid": lambda x, y: 1.0,
 }
 """How much further a function's result moves than its operand, at the values (x, y) of this run."""
@@ -136,6 +137,8 @@ class Floors:
     def _own(self, kind: str, operand: str) -> float:
         """What a function adds: sigmoids of others, and functions that subtract numbers of a size of their own."""
         own = {"Sigmoid": SIGMOID_OF_OTHERS if self.others else 0.0, "HardSigmoid": EPSILON}
+        if kind == "ReduceLogSumExp":  # the logarithm of a sum of about one is what the sum is rounded by
+            return EPSILON * max(1.0, self._largest(operand))
         return EPSILON * self._largest(operand) if kind == "LogSoftmax" else own.get(kind, 0.0)
 
     def _largest(self, name: str) -> float:

@@ -79,8 +79,9 @@ static int add_image(const work *k, int32_t r, int32_t s, const float *x, int32_
   if (count <= 0 || height <= 0) return 0;
   const run row = {x + ((rows.first * p->stride_h + down) * p->in_w + inside.first * p->stride_w + right) * k->channels,
              g + (rows.first * p->out_w + inside.first) * k->filters, p->stride_w * k->channels, k->filters, count};
-  /* Without strides and padding, all rows are one. */
-  const int is_one_run = p->kernel_h * p->kernel_w == 1 && p->stride_h == 1 && p->stride_w == 1 && count == p->in_w;
+  /* Without strides and padding, all rows of both are one. */
+  const int is_one_run = p->kernel_h * p->kernel_w == 1 && p->stride_h == 1 && p->stride_w == 1 && count == p->in_w &&
+                         count == p->out_w;
   if (channels == 4 && filters == 4 && is_one_run) {
     tw_block_columns_f32(row.g, row.g_step, row.x, row.x_step, count * height, ends);
     return 1;
