@@ -180,10 +180,7 @@ class FoldedConv(RearrangedConv):
 
 
 class RowsProduct(Internal):
-    """Rows, which are the first operand, times a constant matrix that is packed: columns are not cut."""
-
-    splits_rows: ClassVar[bool] = False
-    """Whether rows may be computed in parts."""
+    """Rows, which are the first operand, times a constant matrix that is packed: nothing is cut."""
 
     @abstractmethod
     def columns_of(self, shapes: Shapes) -> int:
@@ -205,7 +202,7 @@ class RowsProduct(Internal):
         return {**{f"d{axis}": size for axis, size in enumerate(outer)}, "n": self.columns_of(shapes), "k": inner}
 
     def unsplittable(self, shapes: Shapes) -> frozenset[str]:
-        return frozenset({"n", "k"} if self.splits_rows else self.extents(shapes))
+        return frozenset(self.extents(shapes))
 
     def macs(self, shapes: Shapes) -> int:
         return math.prod(shapes[self.rows]) * self.columns_of(shapes)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tilewright.errors import Refusal, instance
-from tilewright.ir.affine import Box, axis_loops, loops, whole
+from tilewright.ir.affine import Box, axis_loops, loops
 from tilewright.ir.length import Length
 from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
@@ -217,30 +217,26 @@ class PanelProduct(Internal):
     activation: Op | None = None
 
     def index(self, shapes: Shapes) -> Index:
-        """Panels of the matrix are a loop where all of them are full."""
+        """Panels of the matrix are a loop. The last may reach beyond the columns."""
         rows = axis_loops(len(shapes["X"]) - 1)
-        width = shapes["W"][-1]
-        if self.columns % width:
-            n, k = loops("n k")
-            own = {name: tuple(map(whole, shapes[name])) for name in ("W", "B")}
-            return {"X": (*rows, k), **own, "Y": (*rows, n)}
         panel, lane, k = loops("p l k")
-        column = panel * width + lane
+        column = panel * shapes["W"][-1] + lane
         return {"X": (*rows, k), "W": (panel, k, lane), "B": (column,), "Y": (*rows, column)}
 
     def extents(self, shapes: Shapes) -> dict[str, int]:
         rows = {f"d{axis}": size for axis, size in enumerate(shapes["X"][:-1])}
         panels, inner, width = shapes["W"]
-        columns = {"n": self.columns} if self.columns % width else {"p": panels, "l": width}
-        return {**rows, **columns, "k": inner}
+        return {**rows, "p": panels, "l": width, "k": inner}
 
     def unsplittable(self, shapes: Shapes) -> frozenset[str]:
-        return frozenset({"n", "l", "k"}) & frozenset(self.extents(shapes))
+        return frozenset({"l", "k"})
 
     def at(self, shapes: Shapes, box: Box) -> Op:
-        if "p" not in box:
-            return self
-        return replace(self, columns=(box["p"][1] - box["p"][0]) * shapes["W"][-1])
+        first, end = (min(panel * shapes["W"][-1], self.columns) for panel in box["p"])
+        return replace(self, columns=end - first)
+
+    def macs(self, shapes: Shapes) -> int:
+        return math.prod(shapes["X"]) * self.columns
 
     def result_shapes(self, shapes: Shapes) -> tuple[Shape, ...]:
         return ((*shapes["X"][:-1], self.columns),)

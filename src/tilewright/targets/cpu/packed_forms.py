@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import ClassVar
 
 import numpy as np
 
-from tilewright.ir.affine import whole
-from tilewright.ir.op import Index, Params
+from tilewright.ir.affine import Box, axis_loops, loops, whole
+from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.requant import Requant, shift_right
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._packing import Packing
@@ -256,8 +256,29 @@ def depthwise_form(block: Block) -> type[PackedForm]:
 @dataclass(frozen=True)
 class PackedProduct(FoldedProduct):
     operands: ClassVar[tuple[str, ...]] = PackedForm.operands
-    splits_rows: ClassVar[bool] = True
     form: PackedConvolution = field(default_factory=PackedConvolution)
+
+    def index(self, shapes: Shapes) -> Index:
+        """Blocks of columns are a loop. The last may reach beyond the columns."""
+        rows = axis_loops(len(shapes["X"]) - 1)
+        block, lane, k = loops("p l k")
+        column = block * self.form.columns + lane
+        weights = (block, *map(whole, shapes["W"][1:]))
+        values = {name: (column,) for name in (*MADE, *THEN) if name in shapes}
+        added = {"R": (*rows, column)} if "R" in shapes else {}
+        return {"X": (*rows, k), "W": weights, **values, **added, "Y": (*rows, column)}
+
+    def extents(self, shapes: Shapes) -> dict[str, int]:
+        *outer, inner = shapes["X"]
+        rows = {f"d{axis}": size for axis, size in enumerate(outer)}
+        return {**rows, "p": shapes["W"][0], "l": self.form.columns, "k": inner}
+
+    def unsplittable(self, shapes: Shapes) -> frozenset[str]:
+        return frozenset({"l", "k"})
+
+    def at(self, shapes: Shapes, box: Box) -> Op:
+        first, end = (min(block * self.form.columns, self.form.filters) for block in box["p"])
+        return replace(self, form=replace(self.form, filters=end - first))
 
     def params(self, types: Mapping[str, TensorType]) -> Params:
         return params_of(self.form, self.as_image(types))

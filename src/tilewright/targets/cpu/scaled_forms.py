@@ -3,6 +3,7 @@ they run: the zero point and the scale of X are operands."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
@@ -10,10 +11,10 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal, instance
-from tilewright.ir.affine import FIRST, axis_loops, whole
+from tilewright.ir.affine import FIRST, Affine, axis_loops, whole
 from tilewright.ir.exact import exact_matmul
 from tilewright.ir.op import Index, Op, Params
-from tilewright.ir.types import Array, Shapes, TensorType
+from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._activation import activated
 from tilewright.ops._internal import Internal
 from tilewright.ops._rearranged import Rearranged
@@ -61,10 +62,16 @@ class ScaledProduct(Rearranged, Internal):
     def index(self, shapes: Shapes) -> Index:
         known = dict(self.packed.index(self.plain_shapes(shapes)))
         sums = known.pop("B")
-        others = {name: tuple(map(whole, shapes[name])) for name in self.operands_there(shapes)}
+        others = {name: self._of_filters(shapes[name], known["Y"][-1]) for name in self.operands_there(shapes)}
         rows = (*axis_loops(len(shapes["X"]) - 1), FIRST)
         own = {name: rows for name in BY_ROW if name in shapes and np.prod(shapes[name]) > 1}
         return {**known, "sums": sums, **others, **own}
+
+    def _of_filters(self, shape: Shape, filters: Affine) -> tuple[Affine, ...]:
+        """Where operands lie that have one value, or one for each filter."""
+        if math.prod(shape) == 1:
+            return tuple(map(whole, shape))
+        return (*map(whole, shape[:-1]), filters)
 
     def operands_there(self, shapes: Shapes) -> list[str]:
         return [name for name in ("scale", "zero", "row_scale", "bias") if name in shapes]
