@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from tilewright.cli.help import name_values
 from tilewright.cli.parser import parser_for
 
 HEAD = """\
@@ -15,6 +16,10 @@ HEAD = """\
 
 What `tilewright --help` and `tilewright COMMAND --help` say, on one page.
 """
+
+
+BAR = "\\|"
+"""Within a table."""
 
 
 def page() -> str:
@@ -34,6 +39,7 @@ def _command(command: Any, above: Any) -> Iterator[str]:
 
 
 def _parameters(command: Any, context: Any) -> Iterator[str]:
+    name_values(command, context)
     rows = [_row(one, context) for one in command.get_params(context) if not getattr(one, "hidden", False)]
     if rows:
         yield "| argument | meaning | default |\n| --- | --- | --- |"
@@ -42,9 +48,10 @@ def _parameters(command: Any, context: Any) -> Iterator[str]:
 
 
 def _row(one: Any, context: Any) -> str:
-    names = ", ".join(f"`{name}`" for name in (*one.opts, *one.secondary_opts)) if one.opts else one.name
+    value = f" {one.metavar}" if one.metavar else ""
+    names = ", ".join(f"`{name}{value}`" for name in (*one.opts, *one.secondary_opts))
     shown = f"`{one.name.upper()}`" if one.param_type_name == "argument" else names
-    return f"| {shown} | {_cell(getattr(one, 'help', '') or '')} | {_default(one, context)} |"
+    return f"| {shown.replace('|', BAR)} | {_cell(getattr(one, 'help', '') or '')} | {_default(one, context)} |"
 
 
 def _default(one: Any, context: Any) -> str:
@@ -56,7 +63,7 @@ def _default(one: Any, context: Any) -> str:
 
 
 def _cell(text: str) -> str:
-    return _prose(" ".join(text.split())).replace("|", "\\|")
+    return _prose(" ".join(text.split())).replace("|", BAR)
 
 
 def _prose(text: str) -> str:

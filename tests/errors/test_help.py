@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.support.command import Command
+from tilewright.cli.help import name_values
 from tilewright.cli.parser import COMMANDS, parser_for
 
 pytestmark = pytest.mark.fast
@@ -30,11 +32,20 @@ def test_flags_have_no_type() -> None:
         assert not any("bool" in str(one.get_help_record(context)[0]).lower() for one in flags), name
 
 
+def test_values_are_called_by_what_they_are() -> None:
+    for name, command in parts(parser_for([]), "tilewright"):
+        context = command.make_context(name, [], resilient_parsing=True)
+        name_values(command, context)
+        for one in command.get_params(context):
+            shown = str((one.get_help_record(context) or ("",))[0])
+            assert not re.search(r"<|\b(INTEGER|FLOAT)\b", shown), f"{name} {shown}"
+
+
 @pytest.mark.parametrize("words", [("run",), ("accelerator", "new"), ("generate",), ()])
 def test_what_is_printed(command: Command, words: tuple[str, ...]) -> None:
     ran = command(*words, "--help")
     assert ran.code == 0
-    assert "<bool>" not in ran.out
+    assert "<" not in ran.out
     assert "BOOLEAN" not in ran.out
 
 

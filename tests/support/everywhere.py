@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tilewright import pipeline, targets
+from tilewright.ir import evaluate
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array, dtype_name, type_of
@@ -32,6 +33,7 @@ TOGETHER = 12
 SUFFIX = ".examples"
 OPERANDS = "operands of "
 """Before the test that an operator's operands come from, where the test itself runs it on other targets."""
+NODE_TESTS = "tests/e2e/test_onnx_nodes.py::test_node_tests_of_onnx"
 TOLERANCE = 1e-4
 
 
@@ -62,8 +64,6 @@ class Examples:
 
     def watch(self) -> None:
         """Whatever the reference computes from now on."""
-        from tilewright.ir import evaluate
-
         original: Callable[..., Any] = evaluate.compute
 
         @wraps(original)
@@ -103,6 +103,25 @@ def load(folder: Path) -> Examples:
         for one in pickle.loads(path.read_bytes()):
             joined.add(one)
     return joined
+
+
+def of_node_tests() -> Examples:
+    """What onnx's own tests of operators give the operators that they become."""
+    from tests.e2e.onnx_nodes import array_of, parts
+
+    found, count = Examples(), 8
+    found.watch()
+    for part, cases in enumerate(parts(count)):
+        for case in cases:
+            try:
+                graph = pipeline.import_model(case.model)
+                for inputs, _ in case.data_sets:
+                    evaluate.evaluate(graph, dict(zip(graph.inputs, map(array_of, inputs), strict=True)))
+                found.settle(f"{NODE_TESTS}[{part}]", True)
+            except Exception:
+                # Refused, or a case of the tests that a test of ours is about.
+                found.settle("", False)
+    return found
 
 
 # ---- on a target -------------------------------------------------------------------------------------------------
@@ -151,7 +170,7 @@ def graph_of(examples: Sequence[Example]) -> tuple[Graph, dict[str, Array]]:
         names = [f"case{number}_x{at}" if array is not None else "" for at, array in enumerate(one.arrays)]
         for name, array in zip(names, one.arrays, strict=True):
             if array is not None:
-                feeds[builder.input(name, type_of(array))] = np.ascontiguousarray(array)
+                feeds[builder.input(name, type_of(array))] = np.array(array, order="C")
         for tensor in builder.add(one.op, names, name=f"case{number}"):
             builder.output(tensor)
     return builder.build(), feeds
@@ -169,7 +188,10 @@ def _rows(program: Program, target: str, examples: Sequence[Example]) -> Iterato
 
 def main(folder: Path, wanted: Sequence[str]) -> None:
     warnings.simplefilter("ignore")
-    examples = sorted(load(folder).found.values(), key=lambda one: (type(one.op).__name__, one.dtype))
+    joined = load(folder)
+    for one in of_node_tests().found.values():
+        joined.add(one)
+    examples = sorted(joined.found.values(), key=lambda one: (type(one.op).__name__, one.dtype))
     print(f"{len(examples)} examples of {len({type(one.op) for one in examples})} operators")
     for target in wanted or targets.names():
         sweep = Sweep(target)

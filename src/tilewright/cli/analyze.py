@@ -37,7 +37,10 @@ TRAINING = "RAM of training"
 Loss = Annotated[
     str,
     typer.Option(
-        "--loss", help="cross_entropy or mse: also what training the network takes.", rich_help_panel=TRAINING
+        "--loss",
+        metavar="cross_entropy|mse",
+        help="Also say what training the network takes.",
+        rich_help_panel=TRAINING,
     ),
 ]
 Optimizer = Annotated[

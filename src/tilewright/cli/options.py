@@ -70,7 +70,8 @@ OnnxStage = Annotated[
     typer.Option("--stage", help="The stage for --onnx; any but c.", autocompletion=complete_onnx_stage),
 ]
 InputFile = Annotated[
-    Path | None, typer.Option("--inputs", help="Inputs as .npz, one array per input; random ones by default.")
+    Path | None,
+    typer.Option("--inputs", metavar="FILE.npz", help="Inputs as .npz, one array per input; random ones by default."),
 ]
 Cc = Annotated[
     str | None,
@@ -166,8 +167,8 @@ def _annotated(option: Option, name: str) -> Any:
     }  # fmt: skip
     parser = parsers.get(option.metavar)
     shown = typer.Option(
-        option.flag, help=option.help, metavar=option.metavar or None, min=None if parser else option.least,
-        parser=parser,
+        option.flag, help=option.help, metavar=option.metavar or "|".join(filter(None, option.choices)) or None,
+        min=None if parser else option.least, parser=parser,
         rich_help_panel=option.machines.heading or None,
     )  # fmt: skip
     return Annotated[FORMS[option.form].kind(name), shown]

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from tilewright.run.result import Check
 
 ExpectFile = Annotated[
-    Path | None, typer.Option("--expect", help="Expected outputs as .npz; by default those of the numpy reference.")
+    Path | None,
+    typer.Option(
+        "--expect", metavar="FILE.npz", help="Expected outputs as .npz; by default those of the numpy reference."
+    ),
 ]
 PerLayer = Annotated[bool, typer.Option("--per-layer", help="Compare every intermediate tensor with the reference.")]
 Repeat = Annotated[int, typer.Option("--repeat", min=1, help="Number of runs; the median time is reported.")]

@@ -34,7 +34,8 @@ Gdb = Annotated[
 Check = Annotated[
     list[str] | None,
     typer.Option(
-        "--check", help="Stop at reads of uninitialised memory (unwritten), writes to code and constants (protected), "
+        "--check", metavar="WHAT",
+        help="Stop at reads of uninitialised memory (unwritten), writes to code and constants (protected), "
         "accesses to bytes of a running DMA transfer (transfers), or what the chip's public simulator does not run "
         "(misuse). Repeatable.", autocompletion=complete_check,
     ),

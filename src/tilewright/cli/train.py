@@ -39,7 +39,9 @@ Labels = Annotated[
         help="The label or target of each sample; without them the samples themselves.",
     ),
 ]  # fmt: skip
-Loss = Annotated[str, typer.Option("--loss", help="cross_entropy or mse.", rich_help_panel=LEARNING)]
+Loss = Annotated[
+    str, typer.Option("--loss", metavar="cross_entropy|mse", help="What training reduces.", rich_help_panel=LEARNING)
+]
 Trainable = Annotated[
     str,
     typer.Option("--trainable", help="all, last:2, lora:4, or names separated by commas.", rich_help_panel=LEARNING),

@@ -119,7 +119,8 @@ class Settings:
         choices=("single", "double", "auto"),
     )  # fmt: skip
     engines: tuple[str, ...] = option(
-        (), "--engines", "Engines to use, separated by commas, for example cluster; all by default.", ANY, form=WORDS
+        (), "--engines", "Engines to use, separated by commas, for example cluster; all by default.", ANY,
+        metavar="NAMES", form=WORDS
     )  # fmt: skip
     time_limit: float = option(
         10.0, "--time-limit", "Limit of the planner's search, in seconds (approximate).", PLANNED, least=0.0
@@ -145,11 +146,11 @@ class Settings:
     numerics: str = option(
         "", "--numerics", "Requantise bit-exactly as the network defines it, or as the hardware does where results "
         "hardly ever differ. Default: hardware for ONNX on siracusa and mempool, exact for .tflite.", ANY,
-        metavar="exact|hardware", choices=("", "exact", "hardware"),
+        choices=("", "exact", "hardware"),
     )  # fmt: skip
     precision: str = option(
         "fp32", "--precision", "How floats are stored where the target has kernels for it; sums are in 32 bits.",
-        SHORT_FLOATS, metavar="fp32|fp16|bf16", choices=tuple(PRECISIONS),
+        SHORT_FLOATS, choices=tuple(PRECISIONS),
     )  # fmt: skip
     packed_weights: bool = option(
         False, "--pack-weights", "Store weights that fit 4 bits in 2 or 4 bits. Less flash, more cycles.", PACKING
@@ -173,7 +174,7 @@ class Settings:
     )  # fmt: skip
     gpu: str = option(
         "", "--gpu", "What launches a GPU's kernels: NVIDIA's driver, OpenCL, or nothing (C on this machine); by "
-        "default the first that is available.", WITH_GPU, metavar="cuda|opencl|host", choices=("", *GPU_DEFINITIONS),
+        "default the first that is available.", WITH_GPU, choices=("", *GPU_DEFINITIONS),
     )  # fmt: skip
     threads: int = option(1, "--threads", "Number of threads.", COMPUTERS, metavar="N")
     """Those that compute a layer together."""
@@ -191,7 +192,7 @@ class Settings:
     )  # fmt: skip
     optimise: str = option(
         CYCLES, "--optimise", "For the fewest cycles, or for less RAM with more cycles.", WHOLE_LAYERS,
-        metavar="cycles|ram", choices=GOALS,
+        choices=GOALS,
     )  # fmt: skip
     emulator: str = option(
         "", "--emulator", "What runs programs for Cortex-M: unicorn (the default where it has the core), or qemu if "
