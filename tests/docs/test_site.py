@@ -37,8 +37,8 @@ def test_every_command_is_there() -> None:
     found = set(re.findall(r"^## tilewright ([\w-]+)$", text, re.M))
     assert found >= COMMANDS.keys()
     assert "## tilewright accelerator area\n" in text
-    assert "| `--target` |" in text
-    assert "| `--max-cycles` |" in text
+    assert "| `--target TARGET` |" in text
+    assert "| `--max-cycles N` |" in text
 
 
 def test_the_matrix_says_what_kernels_take() -> None:
