@@ -26,6 +26,8 @@ WAVES = {"": (), VCD: ("--trace",), FST: ("--trace-fst",)}
 """Suffix of a file with signals -> what verilator is told."""
 RUNTIME = {"": ("verilated.cpp", "verilated_threads.cpp"), VCD: ("verilated_vcd_c.cpp",), FST: ("verilated_fst_c.cpp",)}
 CPP_FLAGS = ("-std=c++17", "-O2", "-g0", "-fPIC", "-fvisibility=hidden", "-w")
+UNIT = 200_000
+"""Bytes of C++ that are compiled at a time, if there is more than one file."""
 RUNTIME_FLAGS = (*CPP_FLAGS[:1], "-O1", *CPP_FLAGS[2:])
 
 
@@ -133,15 +135,43 @@ def verilating(top: str, sources: Sequence[Path], places: Sequence[Path], more: 
 
 def compile_into(folder: Path, harness: Path, in_c: Path, waves: str = "") -> None:
     """`device.so` of what verilator wrote into a folder, a harness and a file in C."""
-    compiler, place = _cpp(), includes()
-    own = [*folder.glob("*.cpp")]
+    compiler, search = _cpp(), _search()
     shutil.copy(harness, folder / harness.name)
-    search = ("-I", str(place), "-I", str(place / "vltstd"), "-I", str(folder), "-I", str(GUARD.parent))
-    marks = tuple(f"-DTW_WAVES_{suffix[1:].upper()}=1" for suffix in (waves,) if suffix)
-    runtime = [place / name for suffix in dict.fromkeys(("", waves)) for name in RUNTIME[suffix]]
-    flags: dict[Path, Sequence[str]] = {path: [*CPP_FLAGS, *search, *marks] for path in (*own, folder / harness.name)}
-    flags |= {path: [*RUNTIME_FLAGS, *search] for path in runtime}
+    own = [*sorted(folder.glob("V*.cpp")), folder / harness.name]
+    marks = [f"-DTW_WAVES_{waves[1:].upper()}=1"] if waves else []
+    flags: dict[Path, Sequence[str]] = {unit: [*CPP_FLAGS, *search, *marks] for unit in _units(own, folder)}
     flags[in_c] = ["-x", "c", "-O2", "-g0", "-fPIC", "-fvisibility=hidden", *search]
-    objects = compile_objects(flags, folder, compiler)
+    runtime = [includes() / name for suffix in dict.fromkeys(("", waves)) for name in RUNTIME[suffix]]
+    objects = [*compile_objects(flags, folder, compiler), *(_runtime_object(path, compiler) for path in runtime)]
     libraries = ["-lz"] if waves == FST else []
     compiler.run(["-shared", *map(str, objects), "-o", "device.so", "-lpthread", *libraries], folder)
+
+
+def _search() -> list[str]:
+    """Where headers lie."""
+    return [word for place in (includes(), includes() / "vltstd", GUARD.parent) for word in ("-I", str(place))]
+
+
+def _runtime_object(source: Path, compiler: Compiler) -> Path:
+    """Of verilator's own; every device has the same, kept beside their libraries."""
+    made_of = [source, *sorted(source.parent.glob("*.h"))]
+    made = cache_folder() / "rtl" / f"{library_key(made_of, *RUNTIME_FLAGS)}.o"
+    if not made.is_file():
+        made.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=made.parent) as draft:
+            compiler.compile(source, [*RUNTIME_FLAGS, *_search()], f"{source.stem}.o", Path(draft))
+            os.replace(Path(draft) / f"{source.stem}.o", made)
+    return made
+
+
+def _units(sources: Sequence[Path], folder: Path) -> list[Path]:
+    """Files that include sources, as many each as fit: reading verilator's headers takes longer than most of them."""
+    units: list[list[Path]] = [[]]
+    for path in sources:
+        if sum(one.stat().st_size for one in [*units[-1], path]) > UNIT and units[-1]:
+            units.append([])
+        units[-1].append(path)
+    made = [folder / f"unit{number}.cpp" for number in range(len(units))]
+    for path, unit in zip(made, units, strict=True):
+        path.write_text("".join(f'#include "{one.name}"\n' for one in unit))
+    return made
