@@ -200,6 +200,21 @@ def test_patterns_that_have_no_random_layers_are_named(tmp_path: Path) -> None:
         fit(str(tmp_path), "quad")
 
 
+def test_a_pattern_that_parameters_switch_off_is_named(tmp_path: Path) -> None:
+    """The others are tried."""
+    (tmp_path / "accelerator.py").write_text(
+        ADDER.format(lower="sum", op="QLinearAdd", types={}, writes={"y": "Y"})
+        .replace("types={}", 'types={}, conditions=(Condition("ask for it: sums=1", "sums >= 1"),)')
+        .replace("import Accelerator,", "import Accelerator, Condition,")
+        .replace('start="start",', 'start="start", parameters={"sums": 0},')
+    )
+    (tmp_path / "device.py").write_text(ADDING.format(compute="pass"))
+    (found,) = check_folder(str(tmp_path))
+    assert (found.jobs, found.unchecked) == (0, "ask for it: sums=1 (sums is 0)")
+    with pytest.raises(CompileError, match="elements differ"):
+        check_folder(f"{tmp_path}:sums=1")
+
+
 def test_a_pass_that_fails_is_named_with_its_line(tmp_path: Path) -> None:
     passes = 'passes=(Pass("mine", lambda graph: graph.nothing),),\n    parameters='
     folder = changed(

@@ -32,6 +32,16 @@ def _unsupported_reason(declared: Declared, op: Op, frozen: FrozenTypes) -> str 
         return refusal.what
 
 
+def switched_off(declared: Declared) -> str:
+    """The condition that fails for every layer, because it asks for parameters alone; empty where there is none."""
+    known = declared.accelerator.parameters
+    for one in declared.pattern.conditions:
+        held = Expression(one.holds)
+        if held.names and set(held.names) <= set(known) and not held(known):
+            return _failed(one, dict(known))
+    return ""
+
+
 def _chain(declared: Declared, op: Op) -> str | None:
     """Operators as the pattern has them, each with its requantisation or without."""
     steps, parts = steps_of(declared.pattern), parts_of(meaning(op))

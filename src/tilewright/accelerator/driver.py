@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tilewright.accelerator.declaration import Accelerator, Event, Register
-from tilewright.accelerator.kernels import Driver
+from tilewright.accelerator.kernels import UNUSED, Driver
 from tilewright.accelerator.unit import Unit
 
 MADE = "Generated from the accelerator's declaration: change that instead."
@@ -125,7 +125,7 @@ def driver_header(driver: Driver) -> str:
         else ""
     }
 typedef struct {{
-{fields}{"  tw_totals totals;" if totals else "" if fields else "  int32_t unused;"}
+{fields}{"  tw_totals totals;" if totals else "" if fields else f"  int32_t {UNUSED};"}
 }} tw_{stem}_params;
 
 #endif

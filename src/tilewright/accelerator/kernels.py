@@ -21,6 +21,8 @@ from tilewright.target.kernel import CycleEstimate, Kernel
 from tilewright.target.structs.common import requant_fields
 from tilewright.tiling.windows import window
 
+UNUSED = "unused"
+"""The one field of parameters that have none: C has no empty structs."""
 LARGE = 2**30
 STACK = 160
 """Bytes that a driver needs at the most."""
@@ -98,7 +100,9 @@ class Driver:
         else:
             rows = ([*(job.starts[value] for _, value in self.addresses), *self._numbers(job)] for job in jobs)
             found = {"jobs": len(jobs), "words": [word for row in rows for word in row]}
-        return found | ({"totals": _totals(op, types)} if self.form.gives_totals else {})
+        if self.form.gives_totals:
+            found["totals"] = _totals(op, types)
+        return found or {UNUSED: 0}
 
     def _numbers(self, job: DeviceJob) -> list[int]:
         return [_word(self.form, register, text, job) for register, text in self.values]

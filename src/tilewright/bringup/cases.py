@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tilewright.accelerator.accepting import unsupported_reason
+from tilewright.accelerator.accepting import switched_off, unsupported_reason
 from tilewright.accelerator.jobs import Declared
 from tilewright.accelerator.kernels import Driver
 from tilewright.accelerator.offers import offer_of
@@ -41,10 +41,17 @@ def random_cases(unit: Unit, kernels: dict[str, Kernel], waits: bool, jobs: int,
     for form in unit.forms():
         driver = Driver(unit, form, waits)
         kernel = next((one for stem, one in kernels.items() if stem == driver.stem), None)
-        if kernel is None or without_samples(form.pattern):
+        if kernel is None or why_untried(form):
             continue
         found += _cases_of(unit, driver, kernel, jobs, np.random.default_rng(seed))
     return found
+
+
+def why_untried(form: Declared) -> str:
+    """Of a pattern that no random layers are made for; empty where they are."""
+    if without := without_samples(form.pattern):
+        return f"there are no random layers of {without}: try a network that has one"
+    return switched_off(form)
 
 
 def _cases_of(unit: Unit, driver: Driver, kernel: Kernel, jobs: int, random: np.random.Generator) -> list[Tried]:

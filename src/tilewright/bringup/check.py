@@ -10,10 +10,9 @@ import numpy as np
 
 from tilewright import targets
 from tilewright.accelerator.attach import units_of, with_accelerators
-from tilewright.accelerator.declaration import Accelerator, Pattern
-from tilewright.accelerator.samples import without_samples
+from tilewright.accelerator.declaration import Accelerator
 from tilewright.accelerator.unit import Unit
-from tilewright.bringup.cases import Tried, random_cases
+from tilewright.bringup.cases import Tried, random_cases, why_untried
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.types import Array
 from tilewright.run.kernel_bench import Case, DeviceFailure, Measured, measure
@@ -46,22 +45,14 @@ def check_folder(words: str, target_name: str = "", jobs: int = 12, seed: int = 
     raise_wrong(trial)
     stems = dict.fromkeys(tried.driver.stem for tried in trial.tried)
     found = [PatternCheck(stem, sum(tried.driver.stem == stem for tried in trial.tried)) for stem in stems]
-    return [
-        *found,
-        *(_unchecked(pattern) for pattern in trial.unit.accelerator.patterns if without_samples(pattern)),
-    ]
+    untried = {form.pattern.name: why for form in trial.unit.forms() if (why := why_untried(form))}
+    return [*found, *(PatternCheck(name, 0, why) for name, why in untried.items())]
 
 
 def raise_wrong(trial: Trial) -> None:
     """Where a result is not numpy's."""
     for tried, measured in zip(trial.tried, trial.measured, strict=True):
         _same(trial.unit, tried, measured)
-
-
-def _unchecked(pattern: Pattern) -> PatternCheck:
-    return PatternCheck(
-        pattern.name, 0, f"there are no random layers of {without_samples(pattern)}: try a network that has one"
-    )
 
 
 def run_jobs(words: str, target_name: str, jobs: int, seed: int) -> Trial:
