@@ -181,7 +181,8 @@ PORTS = {
         ("busy", None, "output busy is missing"),
         ("reg_wdata", Port("input", 16), "reg_wdata has 16 bits, not 32"),
         ("reg_ready", Port("input", 1), "reg_ready is an input, not an output"),
-        ("reg_valid", None, "no port reg_valid (register bus), or psel (APB), or s_axil_awvalid (AXI-Lite)"),
+        ("reg_valid", None, "input reg_valid is missing"),
+        ("mem_write", Port("output", 1), "output mem_request is missing; output mem_address is missing"),
         ("extra", Port("input", 1), "port extra is not known"),
         ("reg_address", Port("input", 40), "reg_address has 40 bits, not 2 to 32"),
     ],
@@ -191,6 +192,13 @@ def test_ports_that_are_missing_or_of_another_width(name: str, port: Port | None
     with pytest.raises(CompileError) as error:
         interface("device", {key: one for key, one in found.items() if one is not None}, "device.v")
     assert says in str(error.value)
+
+
+@pytest.mark.fast
+def test_a_device_without_registers_is_told_which_there_are() -> None:
+    few = {name: port for name, port in PORTS.items() if not name.startswith("reg_")}
+    with pytest.raises(CompileError, match=r"no port reg_valid \(register bus\), or psel \(APB\), or s_axil_awvalid"):
+        interface("device", few, "device.v")
 
 
 @pytest.mark.thorough

@@ -123,7 +123,15 @@ def interface(module: str, ports: Mapping[str, Port], where: str) -> Interface:
 
 
 def _found(conventions: tuple[Convention, ...], ports: Mapping[str, Port]) -> Convention | None:
-    return next((one for one in conventions if one.key in ports), None)
+    """The one whose key is there, or else the one of which most is there; None where nothing is."""
+    known = next((one for one in conventions if one.key in ports), None)
+    return known or max(
+        (one for one in conventions if _present(one, ports)), key=lambda one: _present(one, ports), default=None
+    )
+
+
+def _present(convention: Convention, ports: Mapping[str, Port]) -> int:
+    return sum(wire.name in ports for wire in convention.wires)
 
 
 def _width(memory: Convention | None, ports: Mapping[str, Port]) -> int:
