@@ -8,11 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tilewright import targets
+from tilewright import pipeline, targets
 from tilewright.errors import InternalError
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Builder, Graph
+from tilewright.ir.requant import full_range
 from tilewright.ir.types import TensorType
+from tilewright.ops.add import Add
 from tilewright.ops.conv import Conv
 from tilewright.ops.layernormalization import LayerNormalization
 from tilewright.ops.matmul import MatMul
@@ -20,6 +22,7 @@ from tilewright.ops.relu import Relu
 from tilewright.ops.slice import Slice
 from tilewright.ops.softmax import Softmax
 from tilewright.ops.transpose import Transpose
+from tilewright.passes.fit.even_rows import even_rows
 from tilewright.planner.arena.allocation import allocate
 from tilewright.planner.check.schedule import check_schedule
 from tilewright.planner.cluster.tile_params import variants
@@ -29,6 +32,7 @@ from tilewright.planner.schedule.layer_schedule import TileParams
 from tilewright.planner.schedule.lower_arena import lower_arena
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.mapping import map_nodes
+from tilewright.target.settings import Settings
 from tilewright.tiling.dma_shapes import dma_shape
 from tilewright.tiling.tiles import Cut, TileGrid
 
@@ -72,6 +76,40 @@ def test_parts_together_are_the_whole(threads: int) -> None:
     assert {layer.tiles for layer in schedule.layers} <= ({1} if threads == 1 else {threads - 1, threads})
     for name in graph.outputs:
         assert np.allclose(found[name], expected[name], atol=1e-4)
+
+
+def seven_rows(dtype: str) -> Graph:
+    """Convolutions of single pixels, the last added to what they began with."""
+    builder = Builder("seven")
+    x = builder.input("x", TensorType(dtype, (1, 7, 7, 64)))
+    y = x
+    for _ in range(2):
+        weights = RNG.integers(-9, 9, (64, 1, 1, 64)).astype(dtype)
+        scaling = full_range(12, dtype) if dtype == "int8" else None
+        factors = ["", builder.constant(np.full(64, 3, np.int32))] if dtype == "int8" else []
+        op = Conv(channels_last=True, requant=scaling)
+        y = builder.add(op, [y, builder.constant(weights), *factors])[0]
+    builder.output(builder.add(Add(), [x, y])[0] if dtype == "float32" else y)
+    return builder.build()
+
+
+@pytest.mark.asks_c
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
+def test_pixels_are_shared_where_rows_are_uneven(dtype: str) -> None:
+    graph = seven_rows(dtype)
+    schedule = pipeline.stage(graph, "cpu", "schedule", settings=Settings(threads=2))
+    convolutions = [layer for layer in schedule.layers if layer.node.op.multiplies]
+    shapes = [schedule.graph.types[layer.node.key].shape for layer in convolutions]
+    assert shapes == [(1, 1, 49, 64)] * 2
+    assert {layer.tiles for layer in convolutions} == {2}
+    feeds = {"x": RNG.integers(-100, 100, (1, 7, 7, 64)).astype(dtype)}
+    found, expected = interpret(schedule, feeds), evaluate(graph, feeds)
+    np.testing.assert_array_equal(found[schedule.graph.outputs[0]], expected[graph.outputs[0]])
+
+
+def test_rows_that_are_even_stay() -> None:
+    graph = seven_rows("int8")
+    assert even_rows(7).run(graph) is graph
 
 
 def test_small_layers_stay_with_one_thread() -> None:

@@ -28,8 +28,8 @@ from tilewright.targets import find
 
 pytestmark = pytest.mark.in_turns(3)
 
-L2 = find("siracusa").paths.home
-RESERVED = L2.reserved
+MEMORIES = find("siracusa").paths
+RESERVED = MEMORIES.home.reserved
 """Bytes of L2 that the program around the network has."""
 
 
@@ -63,7 +63,7 @@ def ready(network: Network) -> Prepared:
 
 def cramped(network: Network, left: int, l1: int, cores: int = 8, buffering: str = "auto") -> Settings:
     """L2 has `left` bytes beside inputs and outputs, and WMEM is the NPU's alone."""
-    size = RESERVED + io_bytes(ready(network).meaning, L2) + left
+    size = RESERVED + io_bytes(ready(network).meaning, MEMORIES) + left
     return Settings(cores, l1, size, "L3", buffering, time_limit=1.0, weight_memory=False)
 
 

@@ -17,6 +17,7 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ops._cells import Cells
 from tilewright.passes import Pass, apply
 from tilewright.passes.aliasing import all_owners, insides
+from tilewright.passes.fit.even_rows import even_rows
 from tilewright.passes.fit.join_in_place import copying_operands
 from tilewright.passes.fit.split_constants import splitting_constants
 from tilewright.passes.fit.split_steps import can_be_split, can_multiply_apart, splitting_steps, steps_at_once
@@ -41,7 +42,14 @@ MOST_HALVINGS = 8
 
 
 def refit_arena(graph: Graph, target: Target, settings: Settings) -> Graph:
-    """The graph with layers in strips where that is asked for, needed or cheap; else the same one."""
+    """The graph with layers in strips where that is asked for, needed or cheap, and with even parts for threads; else
+    the same one."""
+    found = _in_strips(graph, target, settings)
+    threads = target.agents.threads
+    return apply(found, (even_rows(threads),)) if threads > 1 else found
+
+
+def _in_strips(graph: Graph, target: Target, settings: Settings) -> Graph:
     if settings.optimise == RAM or not fits_board(graph, target):
         return with_strips(graph, target)
     return with_strips(graph, target, cheap=True) if predicts_cycles(target) else depth_first(graph, target)

@@ -7,7 +7,11 @@
 #include <stdint.h>
 #include <time.h>
 #ifdef __linux__
+#include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 #endif
 
 enum { MOST = 64, LOOKS = 64 };
@@ -114,20 +118,52 @@ void tw_parallel(tw_layer *layer, const void *pointers, int parts) {
   __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 }
 
-/* Pins a thread to one of the processors that the process may use. */
-static void pin(pthread_t thread, int number) {
 #ifdef __linux__
-  cpu_set_t allowed, own;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+/* The first processor of the core that a processor is part of, as the system tells: "0,8" or "0-1" of both. */
+static int core_of(int processor) {
+  char path[80], text[16] = "";
+  snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", processor);
+  const int file = open(path, O_RDONLY);
+  if (file < 0) return processor;
+  const int known = read(file, text, sizeof text - 1) > 0;
+  close(file);
+  const int core = known ? atoi(text) : processor;
+  return core >= 0 && core < CPU_SETSIZE ? core : processor;
+}
+
+/* The processors that the process may use, in `found`: first one of each core, then those that share a core with these. */
+static int order_processors(int found[CPU_SETSIZE]) {
+  cpu_set_t left, cores;
+  if (sched_getaffinity(0, sizeof left, &left) != 0) return 0;
+  CPU_ZERO(&cores);
+  int count = 0;
   for (int processor = 0; processor < CPU_SETSIZE; processor++) {
-    if (!CPU_ISSET(processor, &allowed) || number-- > 0) continue;
+    if (!CPU_ISSET(processor, &left)) continue;
+    const int core = core_of(processor);
+    if (CPU_ISSET(core, &cores)) continue;
+    CPU_SET(core, &cores);
+    CPU_CLR(processor, &left);
+    found[count++] = processor;
+  }
+  for (int processor = 0; processor < CPU_SETSIZE; processor++)
+    if (CPU_ISSET(processor, &left)) found[count++] = processor;
+  return count;
+}
+#endif
+
+/* Pins the pool's threads to a processor each; the first processor is the caller's. */
+static void pin_pool(int threads) {
+#ifdef __linux__
+  int found[CPU_SETSIZE];
+  const int count = order_processors(found);
+  for (int i = 0; i < threads && i + 1 < count; i++) {
+    cpu_set_t own;
     CPU_ZERO(&own);
-    CPU_SET(processor, &own);
-    pthread_setaffinity_np(thread, sizeof own, &own);
-    return;
+    CPU_SET(found[i + 1], &own);
+    pthread_setaffinity_np(pool[i], sizeof own, &own);
   }
 #else
-  (void)thread, (void)number;
+  (void)threads;
 #endif
 }
 
@@ -146,7 +182,7 @@ int tw_start_pool(int threads, int pinned) {
   if (!watches_forks) watches_forks = pthread_atfork(0, 0, forget_pool) == 0;
   int made = 0;
   while (made < threads - 1 && made < MOST && pthread_create(&pool[made], 0, worker, 0) == 0) made++;
-  for (int i = 0; pinned && i < made; i++) pin(pool[i], i + 1);
+  if (pinned) pin_pool(made);
   __atomic_store_n(&workers, made, __ATOMIC_RELEASE);
   if (made == threads - 1) return 0;
   tw_stop_pool();
