@@ -19,6 +19,7 @@ from tilewright.ops._windows import reach
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.maxpool import MaxPool
+from tilewright.ops.pow import Pow
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.tfliteadd import Summand, TfliteAdd
@@ -169,6 +170,13 @@ def test_requantisations() -> None:
             )
     compiled, _ = run_on_board(cases)
     assert set(kernels(compiled)) == {"requantshift_rows"}
+
+
+def test_powers_of_integers_to_floats() -> None:
+    """A power that is a rounding step too small must not lose a whole one."""
+    bases = np.asarray([[0], [1], [2], [3], [4], [9], [16], [81], [-3]])
+    powers = np.asarray([0, 1, 3, 4, 5, 11, 30, 0.5, 0.25, 0.75, 1.5, -1], np.float32)
+    run_on_board([(Pow(), [bases, powers]), (Pow(), [bases.astype(np.int32), powers])], inputs=2)
 
 
 def test_pools_of_bytes() -> None:

@@ -8,7 +8,14 @@
 #if TW_Y_IS_FLOAT
 TW_BINARY(powf(a, (float)b))
 #elif TW_B_IS_FLOAT
-TW_BINARY(tw_saturate(pow((double)a, (double)b)))
+/* A library's pow() may be a rounding step below a whole number: truncated, 9^0.5 would be 2. */
+static inline TW_Y power(TW_Y a, TW_B b) {
+  const double found = pow((double)a, (double)b), nearest = floor(found + 0.5);
+  const double step = fabs(found) * 1e-14;
+  return tw_saturate(fabs(found - nearest) <= step ? nearest : found);
+}
+
+TW_BINARY(power(a, b))
 #else
 static inline TW_Y power(TW_Y a, TW_B b) {
   if (!(b > 0) && b != 0) {

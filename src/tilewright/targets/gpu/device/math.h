@@ -130,10 +130,16 @@ TW_DEVICE double fmod(double x, double y) {
 
 TW_DEVICE float fmodf(float x, float y) { return (float)fmod((double)x, (double)y); }
 
-/* x^y, where x is not negative. */
+/* x^y, where x is not negative. Few products are exact as long as 53 bits hold the result. */
 TW_DEVICE double tw_power_of(double x, double y) {
   if (x == 0.0) return y > 0.0 ? 0.0 : __builtin_inf();
-  return exp(y * log(x));
+  if (y < 0.0 || y > 64.0 || trunc(y) != y) return exp(y * log(x));
+  double result = 1.0, square = x;
+  for (uint32_t left = (uint32_t)y; left != 0; left >>= 1) {
+    if (left & 1) result *= square;
+    square *= square;
+  }
+  return result;
 }
 
 TW_DEVICE double pow(double x, double y) {

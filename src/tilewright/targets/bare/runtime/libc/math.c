@@ -2,6 +2,8 @@
  * in rare cases. */
 #include "math.h"
 
+#include <stdint.h>
+
 #define PI 3.14159265358979323846
 
 /* For smaller numbers, adding 1 loses too many bits in double precision. */
@@ -24,11 +26,24 @@ float log1pf(float x) { return magnitude(x) < TINY ? x : (float)log(1.0 + (doubl
 static int is_integer(double y) { return floor(y) == y; }
 static int is_odd(double y) { return is_integer(y) && floor(y / 2) * 2 != y; }
 
+/* By products: exact as long as 53 bits hold the result, which exp(y * log(x)) is not. */
+static double whole_power(double x, uint32_t y) {
+  double result = 1, square = x;
+  for (; y != 0; y >>= 1) {
+    if (y & 1) result *= square;
+    square *= square;
+  }
+  return result;
+}
+
+static const double most_products = 64; /* more of them lose more bits than a logarithm does */
+
 double pow(double x, double y) {
   if (y == 0 || x == 1) return 1;
   if (isnan(x) || isnan(y)) return x + y;
   const int odd = is_odd(y);
   if (x < 0 && !is_integer(y) && !isinf(x)) return (double)NAN;
+  if (is_integer(y) && y > 0 && y <= most_products) return whole_power(x, (uint32_t)y);
   if (isinf(y)) {
     if (magnitude(x) == 1) return 1;
     return (magnitude(x) > 1) == (y > 0) ? (double)INFINITY : 0;
