@@ -52,7 +52,7 @@ from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.mapping import Mapped, check_engines, in_reach, map_nodes, only_engines
 from tilewright.target.precision import short_operands
 from tilewright.target.processors import check_processor
-from tilewright.target.runner import QEMU, GpuProcess
+from tilewright.target.runner import UNICORN, GpuProcess
 from tilewright.target.settings import DEFAULT, PRECISIONS, Settings, check_options
 from tilewright.target.sizes import for_all_sizes
 from tilewright.target.target import Target
@@ -200,8 +200,8 @@ def _with_instructions(target: Target, folders: tuple[str, ...]) -> Target:
 def _target(name: str, settings: Settings) -> Target:
     """The target with the engines that are asked for, if it has what the settings speak of."""
     known = targets.find(name)
-    if settings.emulator == QEMU and known.in_qemu:
-        known = known.in_qemu()
+    if settings.emulator == UNICORN and known.in_unicorn:
+        known = known.in_unicorn()
     check_options(known, settings)
     plain = _by_api(_with_threads(_for_processor(known, settings.cpu), settings), settings.gpu)
     extended = _with_instructions(plain, settings.instructions)

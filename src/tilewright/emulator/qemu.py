@@ -18,7 +18,7 @@ from tilewright.emulator.qemu_machines import machine_of
 from tilewright.emulator.qemu_process import VECTORS, QemuProcess, find_qemu
 from tilewright.emulator.qemu_remote import Lost, Remote
 from tilewright.emulator.results import activity_of, probes_of, report_of
-from tilewright.emulator.semihosting import REQUEST, answer
+from tilewright.emulator.semihosting import ELAPSED, REQUEST, answer
 from tilewright.emulator.stack import stack_of
 from tilewright.emulator.timing import REMARKS, block_cost
 from tilewright.emulator.vectors import vectors_address
@@ -164,6 +164,8 @@ class Qemu:
         operation, argument = self.argument(0), self.argument(1)
         if operation == RING and self._device is not None:
             self._ring(argument, *self._device)
+        if operation == ELAPSED:
+            self._remote.write(argument, self.cycle.to_bytes(8, "little"))
         found = answer(operation, argument, self._remote.read)
         self.stdout += found.text
         self.exit_code = found.exit_code
@@ -219,6 +221,18 @@ class Qemu:
             f"the core faulted: fault status (CFSR) {status:#010x}, fault address {address:#010x}",
             "look up the status bits in the core's manual; a wild pointer, or an array that is too short?",
         )
+
+    # ---- again ----
+
+    def snapshot(self) -> tuple[int, int]:
+        """Where the core stands, with which stack."""
+        return self._remote.register(STACK_POINTER), self._pc
+
+    def restore(self, place: tuple[int, int]) -> None:
+        """The core stands there again; memory and counters stay as they are."""
+        for number, value in zip((STACK_POINTER, PROGRAM_COUNTER), place, strict=True):
+            self._remote.set_register(number, value)
+        self.exit_code = None
 
     # ---- looking inside ----
 

@@ -35,7 +35,7 @@ class BlockTable:
             file.truncate(HEAD.itemsize + MOST_BLOCKS * BLOCK.itemsize)
         self._head = np.memmap(self.table, HEAD, "r+", 0, 1)
         self._blocks = np.memmap(self.table, BLOCK, "r+", HEAD.itemsize, MOST_BLOCKS)
-        self._cost_of = cache(cost_of)
+        self._cost_of, self._costs = cost_of, np.zeros((0, 2), "u8")
         self._stands: list[tuple[int, int]] = []
 
     def note(self, places: Mapping[int, int]) -> None:
@@ -93,10 +93,17 @@ class BlockTable:
 
     def _counted(self, executed: Array, left: Array, stood: int) -> Total:
         known = self._blocks[: len(executed)]
-        costs = [self._cost_of(int(one["address"]), int(one["bytes"])) for one in known]
-        cycles = executed @ np.array([cost.cycles for cost in costs], "u8")
-        taken = stood + cycles + left @ np.array([cost.leaving for cost in costs], "u8")
+        cycles, leaving = self._prices(len(known)).T
+        taken = stood + executed @ cycles + left @ leaving
         return Total(int((executed * known["instructions"]).sum()), int(taken), int(taken), 0)
+
+    def _prices(self, count: int) -> Array:
+        """Of the first blocks, which stay what they are: a run of each, and leaving it."""
+        new = self._blocks[len(self._costs) : count]
+        costs = [self._cost_of(int(one["address"]), int(one["bytes"])) for one in new]
+        found = np.array([(cost.cycles, cost.leaving) for cost in costs], "u8").reshape(-1, 2)
+        self._costs = np.concatenate([self._costs, found])
+        return self._costs[:count]
 
 
 @cache

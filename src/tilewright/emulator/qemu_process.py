@@ -17,6 +17,7 @@ from tilewright.errors import CompileError
 
 PROGRAM = "qemu-system-arm"
 INSTALL = "apt install qemu-system-arm, or brew install qemu"
+INSTEAD = "a Cortex-M55 beside an NPU runs with --emulator unicorn, too, as a Cortex-M33"
 OLDEST = (7, 0)
 SECOND_INTERFACE = 9
 """The release that came with the plugin interface's second version."""
@@ -29,7 +30,7 @@ VECTORS = 16
 def find_qemu() -> str:
     found = shutil.which(PROGRAM)
     if found is None:
-        raise CompileError(PROGRAM, "is not installed: it runs programs for this core", INSTALL)
+        raise CompileError(PROGRAM, "is not installed: it runs programs for this core", f"{INSTALL}; {INSTEAD}")
     return found
 
 

@@ -12,6 +12,7 @@ from tilewright.codegen.kernels import PREFIX_FILE, Instance, included
 from tilewright.ir.op import Params
 from tilewright.run.bench_memory import STACK, VARIABLES, stack_bytes
 from tilewright.target.kernel import Argument
+from tilewright.target.runner import QEMU
 from tilewright.target.target import Target
 from tilewright.toolchain.compiler import STRICT, compile_objects, find_cross_compiler, link_objects
 
@@ -19,6 +20,8 @@ CALLS = Path(__file__).parent / "c" / "bench_calls.h"
 """Calls the case that was asked for, twice."""
 CORES, ANY_CORES = (Path(__file__).parent / "c" / name for name in ("cores.S", "cores.h"))
 """Say the number of cores to kernels that are compiled for any: to the linker, and where the linker says it."""
+ASKS = "-DTW_BENCH_ASKS"
+"""In QEMU the program asks how many cycles have passed."""
 OFFLOADING = ("accelerator.c", "units.c", "dma.c")
 """Of a cluster's runtime, where it waits for accelerators."""
 
@@ -50,7 +53,8 @@ def build(folder: Path, calls: Sequence[BenchCall], target: Target, cores: int, 
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     headers = ["-I.", "-Iruntime/libc", "-Ikernels"]
-    always = [*STRICT, *target.flags, *headers]
+    asks = [ASKS] if target.runner.emulator == QEMU else []
+    always = [*STRICT, *target.flags, *headers, *asks]
     compiled = [*always, f"-DTW_CORES={cores}", f"-DTW_BENCH_STACK={STACK}"]
     of_kernels = [*always, "-include", ANY_CORES.name] if any_cores and target.agents.cores > 1 else compiled
     sources = dict.fromkeys((folder / name for name in ("boot.S", CORES.name, "main.c", *runtime)), compiled)

@@ -146,8 +146,8 @@ class Target:
     for_processor: Callable[[str], Target] | None = None
     """This target for another processor, where it is for computers."""
 
-    in_qemu: Callable[[], Target] | None = None
-    """The target that takes its place with --emulator qemu; None where it is itself."""
+    in_unicorn: Callable[[], Target] | None = None
+    """The target that takes its place with --emulator unicorn, where that does not have the core; None without one."""
     prepare: Callable[[Any], tuple[Any, tuple[str, ...]]] | None = None
     """What another compiler makes of a model before it is read, and notes on that."""
 

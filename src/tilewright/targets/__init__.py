@@ -19,8 +19,8 @@ from tilewright.target.target import Target
 PLUS = "+"
 """Between a core and the NPU beside it: cortex-m33+u65-256."""
 STANDING_IN = {"cortex-m55": "cortex-m33"}
-"""Beside an NPU: cores that only QEMU has, where kernels have no measured costs, and cores whose programs they run
-too. With --emulator qemu they are themselves."""
+"""Beside an NPU: cores that only QEMU has, and those whose programs they run, too. With --emulator unicorn they are
+these."""
 FAMILIES = {
     "cortex_m": ("cortex-m0plus", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55"),
     "mempool": ("itapool", "mempool", "minpool"),
@@ -52,8 +52,9 @@ def find(name: str) -> Target:
 def _with_npu(core: str, npu: str) -> Target:
     module = importlib.import_module(f"{__name__}.ethos_u.beside")
     name = f"{core}{PLUS}{npu}"
-    made: Target = module.with_npu(find(STANDING_IN.get(core, core)), name, npu)
-    return replace(made, in_qemu=lambda: module.with_npu(find(core), name, npu)) if core in STANDING_IN else made
+    made: Target = module.with_npu(find(core), name, npu)
+    other = STANDING_IN.get(core)
+    return replace(made, in_unicorn=lambda: module.with_npu(find(other), name, npu)) if other else made
 
 
 def first_simulated() -> str:
@@ -115,8 +116,8 @@ def find_board(name: str) -> Target:
         made: Target = module.with_npu(on_board(find(core), file), name if asked else file.name, npu, file.npu_base)
         return made
 
-    made = beside(STANDING_IN.get(file.cpu, file.cpu))
-    return replace(made, in_qemu=lambda: beside(file.cpu)) if file.cpu in STANDING_IN else made
+    made, other = beside(file.cpu), STANDING_IN.get(file.cpu)
+    return replace(made, in_unicorn=lambda: beside(other)) if other else made
 
 
 def _board_and_npu(name: str) -> tuple[str, str]:

@@ -16,9 +16,11 @@ from tests.emulator.test_qemu import needs_qemu
 from tests.support.checks import Case
 from tests.targets.rv32.machine import LARGE, kernels, run_on_board
 from tests.targets.rv32.test_kernels import KINDS, computed_product, conv, product, requant, some_bytes
+from tilewright import targets
 from tilewright.errors import instance, present
 from tilewright.ir.graph import Builder
 from tilewright.ir.requant import full_range
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, type_of
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.conv import Conv
@@ -27,6 +29,7 @@ from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.tfliteadd import Summand, TfliteAdd
+from tilewright.run import kernel_bench
 from tilewright.targets.cortex_m import vector_forms as forms
 from tilewright.targets.cortex_m import vector_offers
 
@@ -193,3 +196,16 @@ def test_gcc_takes_kernels(tmp_path: Path, kernel: str) -> None:
         ],
         check=True,
     )
+
+
+@needs_qemu
+def test_kernels_are_measured_in_qemu() -> None:
+    """By asking for the cycles before and behind two calls."""
+    target = targets.find("cortex-m55")
+    (kernel,) = (one for one in target.engines[0].kernels if one.op is TfliteAdd and one.source == "tfliteadd_mve.c")
+    x = [np.arange(-size, size, 2, np.int8) for size in (32, 128)]
+    op = TfliteAdd(requant=full_range(0, "int8", 0, Rounding.DOUBLE))
+    short, long = kernel_bench.measure([kernel_bench.Case(kernel, op, [one, one]) for one in x], target)
+    assert np.array_equal(long.results[0], op.numpy(x[1], x[1]))
+    assert short.cycles < long.cycles < 4 * short.cycles
+    assert long.cycles == long.cold

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tilewright
+from tests.emulator.test_qemu import needs_qemu
 from tests.support.networks import ROOT, needs_networks
 from tilewright import pipeline, targets
 from tilewright.analysis.ranking import ranked
@@ -74,6 +75,7 @@ def test_a_part_that_ram_does_not_hold() -> None:
 
 
 @needs_networks
+@needs_qemu
 def test_a_board_runs_a_network() -> None:
     pytest.importorskip("ethosu.vela", reason=REASON)
     folder = ROOT / "qdq/dscnn_kws"

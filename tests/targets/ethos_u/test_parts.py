@@ -36,7 +36,7 @@ from tilewright.targets.ethos_u.vela import MadeByVela, VelaError
 from tilewright.targets.ethos_u.writing import RULES, written
 
 REASON = "pip install 'tilewright[ethos-u]'"
-NPU, TARGET = "ethos-u55-128", "cortex-m55+u55-128"
+NPU, TARGET = "ethos-u55-128", "cortex-m33+u55-128"
 TO_LAYOUT, TO_PARTS = ethos_u_parts(NPU)
 
 

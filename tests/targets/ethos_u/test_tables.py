@@ -94,7 +94,7 @@ def turned() -> Graph:
 
 def test_the_core_does_what_it_does_sooner() -> None:
     pytest.importorskip("ethosu.vela", reason=REASON)
-    made = apply(turned(), ethos_u_parts(NPU, targets.find("cortex-m55")))
+    made = apply(turned(), ethos_u_parts(NPU, targets.find("cortex-m33")))
     assert [node.op.kind for node in made.nodes if not node.op.view] == ["EthosU", "Transpose"]
     assert any("stays on the core: the NPU would take" in note for note in made.notes)
     alone = apply(turned(), ethos_u_parts(NPU))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tilewright
+from tests.emulator.test_qemu import needs_qemu
 from tests.sim.ethos_u.assembling import ADD, AVERAGE, Stream
 from tests.support.networks import ROOT, needs_networks
 from tests.support.tflite_runtimes import micro
@@ -55,10 +56,26 @@ def program(target: str, graph: Graph | None = None) -> Program:
     return Program(compiled, "", None, 0.0, None, DEFAULT, None)
 
 
-@pytest.mark.parametrize("core", ["cortex-m33", "cortex-m55"])
-def test_part_of_a_network(core: str) -> None:
+def ran_by(core: str, emulator: str) -> Program:
+    settings = Settings(emulator=emulator)
+    made = pipeline.Compiled(*pipeline.stages(network(), f"{core}+u55-128", settings=settings))
+    return Program(made, "", None, 0.0, None, settings, None)
+
+
+def skip_without_qemu() -> None:
+    if shutil.which("qemu-system-arm") is None:
+        pytest.skip("needs qemu-system-arm")
+
+
+@pytest.mark.parametrize("emulator", ["", "unicorn"])
+def test_part_of_a_network(emulator: str) -> None:
+    """Beside an M55 that runs in QEMU, and beside the core that stands in for it."""
+    if not emulator:
+        skip_without_qemu()
+    made = ran_by("cortex-m55", emulator)
     x = np.random.default_rng(1).integers(-128, 128, SHAPE).astype(np.int8)
-    (found,) = program(f"{core}+u55-128").run({"x": x}).outputs.values()
+    (found,) = made.run({"x": x}).outputs.values()
+    assert made.compiled.schedule.target.agents.isa == ("cortex-m33" if emulator else "cortex-m55")
     sums = np.maximum(x, 0).astype(int).reshape(1, 2, 2, 2, 2, 8).sum((2, 4))
     assert found.tolist() == ((sums + 2) // 4).tolist()
 
@@ -79,8 +96,8 @@ def side_by_side() -> Graph:
 
 @pytest.mark.parametrize("emulator", ["", "qemu"])
 def test_the_core_goes_on_while_the_npu_works(emulator: str) -> None:
-    if emulator and shutil.which("qemu-system-arm") is None:
-        pytest.skip("needs qemu-system-arm")
+    if emulator:
+        skip_without_qemu()
     settings, target = Settings(emulator=emulator), "cortex-m33+u55-128"
     made = pipeline.Compiled(*pipeline.stages(side_by_side(), target, settings=settings))
     draws = np.random.default_rng(2)
@@ -97,20 +114,16 @@ def test_the_core_goes_on_while_the_npu_works(emulator: str) -> None:
     assert job + relu + last == pytest.approx(cycles, rel=0.1)
 
 
-@pytest.mark.skipif(shutil.which("qemu-system-arm") is None, reason="needs qemu-system-arm")
-@pytest.mark.parametrize("core", ["cortex-m33", "cortex-m55"])
-def test_in_qemu_by_a_doorbell(core: str) -> None:
-    """The M55 is itself there, with vectors."""
-    settings, npu = Settings(emulator="qemu"), targets.find(f"{core}+u55-128")
-    made = pipeline.Compiled(*pipeline.stages(network(), npu.name, settings=settings))
+@needs_qemu
+def test_in_qemu_by_a_doorbell() -> None:
+    made = ran_by("cortex-m33", "qemu")
     x = np.random.default_rng(1).integers(-128, 128, SHAPE).astype(np.int8)
-    run = Program(made, "", None, 0.0, None, settings, None).run({"x": x})
+    run = made.run({"x": x})
     (found,) = run.outputs.values()
     sums = np.maximum(x, 0).astype(int).reshape(1, 2, 2, 2, 2, 8).sum((2, 4))
     assert found.tolist() == ((sums + 2) // 4).tolist()
-    (op,) = (node.op for node in made.lowered.nodes if isinstance(node.op, EthosU))
+    (op,) = (node.op for node in made.compiled.lowered.nodes if isinstance(node.op, EthosU))
     assert op.cycles < present(run.cycles, "run", "has no cycles") < op.cycles + 5000
-    assert made.schedule.target.agents.isa == core
 
 
 def test_a_fault_is_named() -> None:
@@ -155,8 +168,8 @@ def test_other_files_are_refused() -> None:
 # ---- with Vela ------------------------------------------------------------------------------------------------------
 
 PAIRS = [
-    ("mlperf_tiny/kws_ref_model", "cortex-m55+u55-128"), ("mlperf_tiny/ad01_int8", "cortex-m33+u65-256"),
-    ("tflite_streaming/hey_jarvis", "cortex-m55+u55-64"),
+    ("mlperf_tiny/kws_ref_model", "cortex-m33+u55-128"), ("mlperf_tiny/ad01_int8", "cortex-m33+u65-256"),
+    ("tflite_streaming/hey_jarvis", "cortex-m33+u55-64"),
 ]  # fmt: skip
 
 
@@ -174,10 +187,9 @@ def test_network(name: str, target: str) -> None:
 
 
 @needs_networks
-@pytest.mark.parametrize("core", ["cortex-m33", "cortex-m55"])
-def test_predictions_are_what_the_device_takes(core: str) -> None:
+def test_predictions_are_what_the_device_takes() -> None:
     pytest.importorskip("ethosu.vela", reason=REASON)
-    made = compile_model(ROOT / "mlperf_tiny/kws_ref_model.tflite", target=f"{core}+u55-128")
+    made = compile_model(ROOT / "mlperf_tiny/kws_ref_model.tflite", target="cortex-m33+u55-128")
     (name,) = made.graph.inputs
     shape, costs = made.graph.types[name].shape, made.analysis
     assert costs.offloaded == {}, "the NPU is an engine of its own name; no layer is counted under the device's"

@@ -18,6 +18,7 @@ from tilewright.passes.layout.channels_last import ChannelPosition, all_worth_it
 from tilewright.target.constant_layer import WIDE
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
+from tilewright.targets.cortex_m import vector_samples
 from tilewright.targets.cortex_m.sizes import vectors_in_c
 from tilewright.targets.cortex_m.vector_elements import all_fit
 from tilewright.targets.cortex_m.vector_forms import (
@@ -99,7 +100,7 @@ def product_unsupported(op: Op, types: Types) -> str | None:
 
 SIGNATURE = "X W:int8 B:int32 mul:int32 add:int32 -> Y"
 TYPES = {"X": ELEMENTS, "Y": TOTALS}
-CONV_SCRATCH = vectors_in_c("tw_conv_mve_scratch")
+CONV_SCRATCH, CONV_WORK = vectors_in_c("tw_conv_mve_scratch"), vectors_in_c.work("tw_conv_mve_work")
 
 KERNELS = (
     Kernel(
@@ -107,10 +108,13 @@ KERNELS = (
         vectors_in_c("tw_matmul_mve_scratch"), product_unsupported,
         header="matmul_mve.h",
     ),
-    Kernel(VectorConv, "conv_mve.c", SIGNATURE, TYPES, conv_params, CONV_SCRATCH, header="conv_mve.h"),
-    Kernel(VectorProduct, "conv_mve.c", SIGNATURE, TYPES, scratch=CONV_SCRATCH, header="conv_mve.h"),
+    Kernel(
+        VectorConv, "conv_mve.c", SIGNATURE, TYPES, conv_params, CONV_SCRATCH, header="conv_mve.h", work=CONV_WORK,
+        samples=vector_samples.conv_samples,
+    ),
+    Kernel(VectorProduct, "conv_mve.c", SIGNATURE, TYPES, scratch=CONV_SCRATCH, header="conv_mve.h", work=CONV_WORK),
     Kernel(
         VectorDepthwise, "depthwise_mve.c", SIGNATURE, TYPES, scratch=vectors_in_c("tw_depthwise_mve_scratch"),
-        header="conv_mve.h",
+        header="conv_mve.h", work=vectors_in_c.work("tw_depthwise_mve_work"), samples=vector_samples.depthwise_samples,
     ),
 )  # fmt: skip

@@ -12,6 +12,7 @@
 /* Operations of Arm's semihosting, by which a program speaks to whoever runs it: a debugger or an emulator. */
 #define TW_SEMIHOSTING_WRITE 0x04
 #define TW_SEMIHOSTING_EXIT 0x20
+#define TW_SEMIHOSTING_ELAPSED 0x30
 #define TW_APPLICATION_EXIT 0x20026
 
 #endif
