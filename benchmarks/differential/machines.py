@@ -18,6 +18,14 @@ from tilewright.targets import PLUS
 ROOT = Path(__file__).parents[2]
 INSTRUCTIONS = tuple(str(ROOT / "examples" / f"instruction_{name}") for name in ("dot4", "requant"))
 
+DEVICES = tuple(
+    str(ROOT / "examples" / words)
+    for words in ("qvanilla", "qvanilla_requant", "ws_array", "residual", "qvanilla_rtl:requant=2")
+)
+CROSSBARS = str(ROOT / "examples" / "crossbars")
+DEVICE = f"{PLUS}device"
+"""Behind a target's name: with an accelerator beside the cores."""
+
 USUAL_ROOM, SIMULATED_ROOM = 20_000, 4_000
 TIME_LIMIT = 1.0
 """Of a plan, in seconds."""
@@ -61,6 +69,8 @@ class Machine:
     engines: tuple[tuple[str, ...], ...] = ((),)
     processors: tuple[str, ...] = ()
     """Of target cpu; those that are another kind of machine are emulated."""
+    devices: tuple[str, ...] = ()
+    """Accelerators of which one stands beside the cores."""
     alias: str = ""
 
     @property
@@ -70,7 +80,7 @@ class Machine:
 
     def suited(self, families: Sequence[str]) -> Sequence[str]:
         """Those of which it takes some networks, or else all."""
-        has_npu = PLUS in CORES.get(self.target, self.target)
+        has_npu = PLUS in CORES.get(self.name, self.name)
         learns = self.target not in ("gpu", EXPORTED) and self.name != "rv64"
         fitting = [one for one in families if (one in OF_BYTES or not has_npu) and (one != LEARNING or learns)]
         return fitting or families
@@ -78,6 +88,8 @@ class Machine:
     def settings(self, batch: int) -> Settings:
         """Each batch has others."""
         chance = random.Random(f"{self.target} {batch}")
+        if self.devices:
+            return Settings(accelerators=(chance.choice(self.devices),), time_limit=TIME_LIMIT)
         if self.target == "cpu":
             return Settings(threads=chance.choice((1, 2)), cpu=chance.choice(self.processors))
         if self.target == "rv32":
@@ -115,6 +127,8 @@ MACHINES = (
     Machine("siracusa", 6, l1=(16_000, 60_000), cores=8, homes=("", "L2", "L3"), engines=((), ("cluster",))),
     Machine("quad", 4, l1=(16_000, 40_000), cores=4),
     Machine("snitch", 4, l1=(30_000, 60_000), cores=8, engines=((), ("cluster",))),
+    Machine("siracusa", 2, devices=DEVICES, alias=f"siracusa{DEVICE}"),
+    *(Machine(one, 2, devices=(*DEVICES, CROSSBARS), alias=f"{one}{DEVICE}") for one in ("rv32", "quad", "snitch")),
     Machine("minpool", 3, l1=(20_000,), cores=16),
     Machine("mempool", 2, l1=(200_000,), cores=256),
     Machine("itapool", 2, l1=(200_000,), cores=192),

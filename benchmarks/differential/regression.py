@@ -16,6 +16,8 @@ from tilewright.target.settings import DEFAULT, Settings
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "tests" / "regressions"
+FOLDERS = ("accelerators", "instructions")
+"""Settings that name examples; paths are kept as seen from the repository."""
 FEED, EXPECTED, FACTS = "feed/", "expected/", "facts"
 
 
@@ -25,8 +27,7 @@ def write(case: Case, family: str, seed: int, place: Place, folder: Path = FOLDE
     path = folder / f"{family}_{seed}_{place.target}{case.suffix}"
     path.write_bytes(case.model)
     asked = {key: value for key, value in dataclasses.asdict(place.settings).items() if value != getattr(DEFAULT, key)}
-    if place.settings.instructions:
-        asked["instructions"] = [str(Path(folder).relative_to(ROOT)) for folder in place.settings.instructions]
+    asked |= {key: [str(Path(words).relative_to(ROOT)) for words in asked[key]] for key in FOLDERS if key in asked}
     facts = {
         "target": place.target, "settings": asked, "watched": place.is_watched, "allowed": dict(case.allowed),
         "options": dict(case.options), "recipe": dict(case.recipe),
@@ -42,8 +43,7 @@ def read(path: Path) -> tuple[Case, Place]:
         facts = json.loads(str(arrays[FACTS]))
         feeds, expected = (_part(arrays, start) for start in (FEED, EXPECTED))
     asked = {key: tuple(value) if isinstance(value, list) else value for key, value in facts["settings"].items()}
-    if "instructions" in asked:
-        asked["instructions"] = tuple(str(ROOT / folder) for folder in asked["instructions"])
+    asked |= {key: tuple(str(ROOT / words) for words in asked[key]) for key in FOLDERS if key in asked}
     case = Case(path.read_bytes(), feeds, expected, facts["allowed"], facts["options"], facts.get("recipe", {}))
     return case, Place(facts["target"], Settings(**asked), facts["watched"])
 

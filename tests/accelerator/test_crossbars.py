@@ -197,6 +197,18 @@ def test_noise_is_the_same_on_the_device(cells: str) -> None:
     assert found.check().agrees
 
 
+@pytest.mark.parametrize("noise", ["", ",noise=0.1,adc_bits=5"])
+def test_a_layer_of_one_byte_is_not_left_to_the_cores(noise: str) -> None:
+    """They have kernels for other forms of it, which know nothing of cells; moving channels saves nothing."""
+    builder = Builder("one")
+    x = builder.input("x", TensorType("uint8", (1, 1, 1, 1)))
+    w = builder.constant(np.array([[[[89]]]], np.int8))
+    builder.output(builder.add(Conv((1, 1), (1, 1), (0, 0, 0, 0), 1, 128), [x, w])[0])
+    found = program(builder.build(), "rv32", f"{CROSSBARS}:rows=16,columns=64{noise}")
+    assert set(engines(found)) == {"crossbars"}
+    assert found.check().agrees
+
+
 def test_what_is_written_at_every_run_takes_longer() -> None:
     ample, scarce = (program(chain(), "rv32", f"{CROSSBARS}:rows=16,columns=64,crossbars={n}") for n in (40, 20))
     assert [op.held_in.resident for op in held(scarce)].count(0) > 0

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tilewright.accelerator.chains import kind_of
 from tilewright.accelerator.declaration import Accelerator
 from tilewright.accelerator.driver import (
     STATIC,
@@ -78,10 +79,11 @@ def _added(target: Target, found: tuple[AcceleratorFolder, ...], placed: Mapping
     first = [unit for unit in units if unit.number == _first(unit, units)]
     passes = [one for unit in first for one in (*layout_passes(unit), *users_passes(unit))]
     meaning = [one for unit in first for one in unit.accelerator.reference_passes]
+    others = tuple(_without_forms(engine, units) for engine in target.engines)
     runtime = [RUNTIME] if has_runtime and RUNTIME not in target.bases else []
     full = replace(
         target.on_platform(platform, STATE + 4 * len(units) if has_runtime else 0),
-        engines=(*target.engines, *engines) if has_runtime else (*engines, *target.engines),
+        engines=(*others, *engines) if has_runtime else (*engines, *others),
         bases=(made, *runtime, *target.bases), passes=(*map(partial(_signed_for, units), target.passes), *passes),
         reference_passes=(*target.reference_passes, *meaning),
         models=(*target.models, *(_model(unit, made) for unit in units)),
@@ -100,6 +102,17 @@ def _check_alone(target: Target, found: Sequence[AcceleratorFolder]) -> None:
                 f"accelerator {one.accelerator.name}", f"crossbars cannot be beside {' and '.join(others)}",
                 f"target {target.name} has accelerators of its own; choose one that has cores alone: rv32, a Cortex-M",
             )  # fmt: skip
+
+
+def _without_forms(engine: Engine, units: Sequence[Unit]) -> Engine:
+    """An engine beside units whose layers mean something else than they would mean on it: it makes nothing of those."""
+    own = {
+        kind_of(pattern) for unit in units if unit.accelerator.reference_passes for pattern in unit.accelerator.patterns
+    }
+    plain = engine.forms
+    if plain is None or not own:
+        return engine
+    return replace(engine, forms=lambda graph, node: () if type(node.op) in own else plain(graph, node))
 
 
 def _signed_for(units: Sequence[Unit], one: Pass) -> Pass:

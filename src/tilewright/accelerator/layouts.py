@@ -25,6 +25,9 @@ from tilewright.passes.layout.channels_last import ChannelPosition, all_worth_it
 MACS_PER_BYTE = 4
 """Multiplications that are worth a byte that is transposed."""
 
+ALONE = 2**40
+"""More than any Transpose costs: of operators that nobody else computes."""
+
 
 def layout_passes(unit: Unit) -> list[Pass]:
     """One for each layout that its patterns ask for."""
@@ -48,8 +51,11 @@ def _worth(forms: list[Declared], last: bool, graph: Graph, node: Node) -> int:
     able = [form for form in forms if form.pattern.op == node.op.kind]
     if not able or not isinstance(node.op, Windowed):
         return 0
-    taken = any(_takes(form, last, graph, node) for form in able)
-    return max(graph.macs(node), graph.types[node.key].elements) // MACS_PER_BYTE if taken else 0
+    if not any(_takes(form, last, graph, node) for form in able):
+        return 0
+    if able[0].accelerator.reference_passes:
+        return ALONE
+    return max(graph.macs(node), graph.types[node.key].elements) // MACS_PER_BYTE
 
 
 def _links(forms: list[Declared], last: bool, graph: Graph) -> Iterator[tuple[str, int]]:
