@@ -209,6 +209,15 @@ def test_a_layer_of_one_byte_is_not_left_to_the_cores(noise: str) -> None:
     assert found.check().agrees
 
 
+def test_taps_that_meet_no_pixel_keep_their_cells() -> None:
+    """Without them the noise of all others would be another one."""
+    builder, random = Builder("taps"), np.random.default_rng(0)
+    x = builder.input("x", TensorType("int8", (1, 3, 1, 6)))
+    w = builder.constant(random.integers(-128, 128, (8, 3, 3, 3)).astype(np.int8))
+    builder.output(builder.add(Conv((1, 1), (1, 1), (1, 1, 1, 1), 1), [x, w])[0])
+    assert program(builder.build(), "rv32", f"{CROSSBARS}:rows=16,columns=64,noise=0.1,adc_bits=5").check().agrees
+
+
 def test_what_is_written_at_every_run_takes_longer() -> None:
     ample, scarce = (program(chain(), "rv32", f"{CROSSBARS}:rows=16,columns=64,crossbars={n}") for n in (40, 20))
     assert [op.held_in.resident for op in held(scarce)].count(0) > 0

@@ -44,8 +44,9 @@ def _crop(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | Non
 
 
 def _cuts(graph: Graph, node: Node) -> list[Cut]:
-    """For each spatial axis; none where the weights are computed, or such that zero times one of them is no zero."""
-    if not isinstance(node.op, Conv) or node.inputs[1] not in graph.constants:
+    """For each spatial axis; none where the weights are computed, or such that zero times one of them is no zero, or
+    where it matters which of them lie side by side (a convolution of another type)."""
+    if type(node.op) is not Conv or node.inputs[1] not in graph.constants:
         return []
     op, weights = node.op, graph.constants[node.inputs[1]]
     spatial = [op.spatial(graph.types[name].shape) for name in (node.inputs[0], node.inputs[1], node.key)]
