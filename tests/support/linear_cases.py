@@ -20,6 +20,7 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.convinputgrad import ConvInputGrad
 from tilewright.ops.convtranspose import ConvTranspose
 from tilewright.ops.convweightgrad import ConvWeightGrad
+from tilewright.ops.convweightstep import ConvWeightStep
 from tilewright.ops.globalaveragepool import GlobalAveragePool
 from tilewright.ops.globalmaxpool import GlobalMaxPool
 from tilewright.ops.matmul import MatMul
@@ -167,6 +168,22 @@ def conv_weight_grads(draw: Draw) -> Case:
 
 
 @st.composite
+def conv_weight_steps(draw: Draw) -> Case:
+    """Also of images of one pixel, and steps of no length down a gradient that is no number."""
+    strides, dilations, padding, kernel, spatial = _window(draw, 2)
+    if draw(st.booleans()):
+        strides, dilations, padding, kernel, spatial = (1, 1), (1, 1), (0,) * 4, (1, 1), (1, 1)
+    groups, filters, channels, batch = draw(sizes(1, 3)), draw(sizes(1, 6)), draw(sizes(1, 3)), draw(sizes(1, 2))
+    op = ConvWeightStep(strides, dilations, padding, groups=groups, kernel=kernel)
+    x = values(draw, "float32", batch, groups * channels, *spatial)
+    g = values(draw, "float32", batch, groups * filters, *_positions(op, spatial, kernel))
+    rate = np.array([draw(st.sampled_from([0.0, 0.5]))], np.float32)
+    if not rate[0]:
+        x[:] = np.nan
+    return op, [x, g, values(draw, "float32", groups * filters, channels, *kernel), rate]
+
+
+@st.composite
 def max_pool_grads(draw: Draw) -> Case:
     """With few different values, so that windows have several largest elements."""
     strides, dilations, padding, kernel, spatial = _window(draw, draw(st.sampled_from([1, 2])))
@@ -304,6 +321,7 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
     "ConvTranspose": transposed_convs(),
     "ConvInputGrad": conv_input_grads(),
     "ConvWeightGrad": conv_weight_grads(),
+    "ConvWeightStep": conv_weight_steps(),
     "MaxPoolGrad": max_pool_grads(),
     "MatMul": matmuls(),
     "MaxPool": max_pools(),

@@ -76,8 +76,9 @@ def test_every_choice_gives_the_same_bits_with_fewer_bytes() -> None:
     assert len(choices) > 3
     assert [one.peak for one in choices] == sorted({one.peak for one in choices}, reverse=True)
     assert choices[-1].peak < 0.6 * choices[0].peak
+    assert {one.forgets for one in choices} == {False, True}
     for one in choices:
-        made = verify(known.rewritten(one.again))
+        made = verify(known.rewritten(one.again, one.forgets))
         found = evaluate(made, inputs)
         for state, other in zip(graph.states, made.states, strict=True):
             np.testing.assert_array_equal(found[other.after], wanted[state.after])

@@ -14,7 +14,7 @@ def reorder(graph: Graph) -> Graph:
     """The same nodes in the order with the lowest peak of live bytes; the same graph where they are in it."""
     owners: Owners = view_owners(graph)
     if any(state.before != state.after for state in graph.states):
-        owners = _overwriting(graph, view_owners(graph))
+        owners = overwriting(graph, view_owners(graph))
     callers = {owners[name] for name in (*graph.sources, *graph.outputs, *graph.constants)}
     states = {state.before for state in graph.states}
     sizes = {owner: graph.types[owner].bytes for owner in dict.fromkeys(owners.values()) if owner not in callers}
@@ -32,7 +32,7 @@ def reorder(graph: Graph) -> Graph:
     return replace(graph, nodes=tuple(graph.nodes[i] for i in found))
 
 
-def _overwriting(graph: Graph, owners: dict[str, str]) -> Owners:
+def overwriting(graph: Graph, owners: dict[str, str]) -> Owners:
     """Owners where results of functions of elements take the place of operands that nobody else reads: nothing more is
     needed then on the way to the new value of a state, which has its bytes already."""
     taken = {owners[name] for name in (*graph.sources, *graph.sinks, *graph.constants)}

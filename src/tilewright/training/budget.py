@@ -72,7 +72,7 @@ def _least_work(
 
 
 def _changed(training: Training, known: Recomputing, choice: Choice) -> Training:
-    return training.with_graphs(train=known.rewritten(choice.again))
+    return training.with_graphs(train=known.rewritten(choice.again, choice.forgets))
 
 
 def _said(known: Recomputing, choice: Choice) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from tilewright import targets
 from tilewright.codegen import folder
 from tilewright.errors import CompileError
 from tilewright.ir.types import Array, TensorType
@@ -17,6 +18,7 @@ from tilewright.training.batches import Batches, read_batches
 from tilewright.training.budget import within
 from tilewright.training.checking import Checked, Expected, check, read_expected
 from tilewright.training.compiling import Learner, compile_alone, compile_training
+from tilewright.training.descend import descending
 from tilewright.training.folder import LearnerC
 from tilewright.training.graphs import Training
 from tilewright.training.in_step import check_accumulated, updated_in_step
@@ -61,6 +63,7 @@ def compiled(
     training: Training, target: str = "generic", name: str = "", settings: Settings = DEFAULT, ram: int | None = None
 ) -> TrainingProgram:
     """With `ram`, activations are computed again until a step keeps to so many bytes."""
+    training = descending(training, targets.find(target))
     found = within(training, ram, lambda one: compile_training(one, target, name, settings))
     return TrainingProgram(found.learner, settings, found.said, found.activations)
 

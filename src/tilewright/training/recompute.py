@@ -7,21 +7,27 @@ tensor that frees most bytes for the least work. The numbers stay the same to th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tilewright.ir.graph import Graph, Node
+from tilewright.passes.aliasing import view_owners
+from tilewright.passes.reorder import overwriting
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Which tensors are computed again, and what that gives by an estimate without overwriting and reordering."""
+    """Which tensors are computed again, and what that gives by an estimate without reordering."""
 
     again: frozenset[str]
     peak: int
     """Bytes of activations alive at once."""
     work: int
     """Multiplications and elements that are computed again."""
+    forgets: bool = False
+    """Whether a tensor that is computed again on the way to another one is not kept for its own readers, but computed
+    once more for them."""
 
 
 @dataclass(frozen=True)
@@ -65,23 +71,30 @@ class Recomputing:
         own = (name for name in self.kept if not makers[name].op.view)
         return tuple(Activation(name, types[name].bytes, name in again) for name in own)
 
-    def rewritten(self, again: frozenset[str]) -> Graph:
+    def rewritten(self, again: frozenset[str], forgets: bool = False) -> Graph:
         """The graph with copies of nodes just before the way back reads what they make."""
         if not again:
             return self.graph
-        return _Rewriting(self, again).graph()
+        return _Rewriting(self, again, forgets).graph()
 
     def choices(self) -> list[Choice]:
         """From all that is kept to as little as is found; each needs fewer bytes than the ones before."""
-        again, found = frozenset[str](), list[Choice]()
+        found = list[Choice]()
+        for choice in (*self._fewer(forgets=False), *self._fewer(forgets=True)):
+            if not found or choice.peak < found[-1].peak:
+                found.append(choice)
+        return found
+
+    def _fewer(self, forgets: bool) -> Iterator[Choice]:
+        """One tensor fewer is kept each time."""
+        again = frozenset[str]()
         while True:
-            graph = self.rewritten(again)
+            graph = self.rewritten(again, forgets)
             alive = _Alive(graph)
-            if not found or alive.peak < found[-1].peak:
-                found.append(Choice(again, alive.peak, self._more(graph)))
+            yield Choice(again, alive.peak, self._more(graph), forgets)
             best = self._best(alive, again)
             if best is None:
-                return found
+                return
             again |= {best}
 
     @cached_property
@@ -119,8 +132,8 @@ def _work(graph: Graph, node: Node) -> int:
 
 
 class _Rewriting:
-    def __init__(self, known: Recomputing, again: frozenset[str]) -> None:
-        self.known, self.again = known, again
+    def __init__(self, known: Recomputing, again: frozenset[str], forgets: bool) -> None:
+        self.known, self.again, self.forgets = known, again, forgets
         self.source = known.graph
         self.held = set(known.kept) - again
         self.names: dict[str, str] = {}
@@ -136,7 +149,13 @@ class _Rewriting:
 
     def _again(self, name: str) -> str:
         """What the way back reads in the place of a tensor; computed now, if it is not there yet."""
-        return self._copied(name) if name in self.again else name
+        if name not in self.again:
+            return name
+        before = dict(self.names)
+        copy = self._copied(name)
+        if self.forgets:
+            self.names = before | {name: copy}
+        return copy
 
     def _copied(self, name: str) -> str:
         """The copy of a tensor; a chain may be as long as the network, so that nothing calls itself here."""
@@ -170,18 +189,17 @@ class _Rewriting:
 
 
 class _Alive:
-    """Which tensors are alive at which node, where each has bytes of its own but for views."""
+    """Which tensors are alive at which node, where functions of elements overwrite what nobody else reads."""
 
     def __init__(self, graph: Graph) -> None:
-        self.owners: dict[str, str] = {}
+        self.owners = overwriting(graph, view_owners(graph))
         self.first: dict[str, int] = {}
         self.last: dict[str, int] = {}
         for place, node in enumerate(graph.nodes):
             for name in filter(None, node.inputs):
                 self.last[self._owner(name)] = place
             for name in filter(None, node.outputs):
-                self.owners[name] = self._owner(node.inputs[0]) if node.op.view else name
-                self.first.setdefault(self.owners[name], place)
+                self.first.setdefault(self._owner(name), place)
         for name in graph.sinks:
             self.last[self._owner(name)] = len(graph.nodes)
         self._measure(graph)
@@ -191,7 +209,7 @@ class _Alive:
 
     def _measure(self, graph: Graph) -> None:
         """Bytes of activations; sources and constants lie elsewhere, and new values of states in their place."""
-        elsewhere = {*graph.sources, *graph.constants, *(self._owner(state.after) for state in graph.states)}
+        elsewhere = {self._owner(name) for name in (*graph.sources, *graph.constants, *(s.after for s in graph.states))}
         changes = [0] * (len(graph.nodes) + 2)
         for name, start in self.first.items():
             if name not in elsewhere:

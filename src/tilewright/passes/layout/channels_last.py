@@ -18,13 +18,12 @@ import numpy as np
 from tilewright.ir.graph import Builder, Graph, Node, State, rebuild
 from tilewright.ir.types import Shape
 from tilewright.ir.unused import drop_unused
-from tilewright.ops._pool import Pool
 from tilewright.ops._windows import Windowed
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.transpose import Transpose
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.layout.min_cut import FORBIDDEN, Vertex, min_cut
-from tilewright.passes.layout.permuting import Moved, Perm, inverse, moves_nothing, on_permuted_axes
+from tilewright.passes.layout.permuting import Moved, Perm, inverse, moves_nothing, on_permuted_axes, windowed_operands
 from tilewright.passes.layout.simplify_transposes import SIMPLIFY_TRANSPOSES, takes_rows_in_any_order
 
 WANTED, GIVEN = "as wanted", "as given"
@@ -74,18 +73,13 @@ def _worth(layout: ChannelPosition, graph: Graph, node: Node) -> int:
 
 def _form(layout: ChannelPosition, graph: Graph, node: Node) -> Moved | None:
     if isinstance(node.op, Windowed):
-        other = Moved(replace(node.op, channels_last=layout.channels_last), _windowed_operands(node))
+        other = Moved(replace(node.op, channels_last=layout.channels_last), windowed_operands(node.op))
         return other if layout.lacks(node) else None
     shapes = [graph.types[name].shape if name else () for name in node.inputs]
     rank = max(map(len, shapes), default=0)
     if rank not in (3, 4) or len(node.outputs) != 1:
         return None
     return on_permuted_axes(node.op, layout.perm(rank), shapes)
-
-
-def _windowed_operands(node: Node) -> tuple[int, ...]:
-    """Those of a convolution, pool or gradient that have channels: images, and filters, which need not be constants."""
-    return (0,) if isinstance(node.op, Pool) else (0, 1)
 
 
 def _prices(layout: ChannelPosition, graph: Graph, forms: Forms) -> dict[tuple[Vertex, Vertex], int]:
@@ -279,7 +273,7 @@ def all_worth_it(layout: ChannelPosition, graph: Graph) -> Iterator[Complaint]:
     for node in graph.nodes:
         if not (worth := _worth(layout, graph, node)):
             continue
-        moved = [node.inputs[position] for position in _windowed_operands(node)]
+        moved = [node.inputs[position] for position in windowed_operands(node.op)]
         tensors = [*(name for name in moved if name not in graph.constants), node.key]
         price = sum(_price(layout, graph, name, len(graph.types[name].shape)) for name in tensors)
         price += sum(together.get(name, 0) for name in tensors)

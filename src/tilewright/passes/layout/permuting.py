@@ -22,8 +22,10 @@ from tilewright.ops._softmax import SoftmaxLike
 from tilewright.ops._windows import Windowed
 from tilewright.ops.batchnormalization import BatchNormalization
 from tilewright.ops.concat import Concat
+from tilewright.ops.convweightstep import ConvWeightStep
 from tilewright.ops.globalaveragepool import GlobalAveragePool
 from tilewright.ops.inonorm import iNoNorm
+from tilewright.ops.maxpoolgrad import MaxPoolGrad
 from tilewright.ops.pad import Pad
 from tilewright.ops.qlinearfunction import QLinearFunction
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
@@ -139,11 +141,20 @@ def _(op: Windowed, perm: Perm, shapes: Sequence[Shape]) -> Moved | None:
     if op.arranged(0, op.channels(tuple(range(len(perm)))), op.spatial(perm)) != perm:
         return None
     order = tuple(axis - axes[0] for axis in op.spatial(perm))
+    if isinstance(op, MaxPoolGrad) and order != tuple(range(op.rank)):
+        return None  # of several largest elements, another one would be the first
     padding = permuted(op.padding[: op.rank], order) + permuted(op.padding[op.rank :], order)
     fields: dict[str, Any] = {
         name: permuted(getattr(op, name), order) for name in SPATIAL_FIELDS if name in op.attributes()
     }
-    return Moved(replace(op, padding=padding, **fields), (0,) if isinstance(op, Pool) else (0, 1))
+    return Moved(replace(op, padding=padding, **fields), windowed_operands(op))
+
+
+def windowed_operands(op: Op) -> tuple[int, ...]:
+    """Those of a convolution, pool or gradient that have channels: images, and filters, which need not be constants."""
+    if isinstance(op, ConvWeightStep):
+        return (0, 1, 2)
+    return (0,) if isinstance(op, Pool) else (0, 1)
 
 
 @on_permuted_axes.register

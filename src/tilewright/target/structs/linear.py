@@ -20,6 +20,7 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.convinputgrad import ConvInputGrad
 from tilewright.ops.convtranspose import ConvTranspose
 from tilewright.ops.convweightgrad import ConvWeightGrad
+from tilewright.ops.convweightstep import ConvWeightStep
 from tilewright.ops.matmul import MatMul, _matrices, _ordered
 from tilewright.ops.matmulnbits import MatMulNBits
 from tilewright.ops.maxpoolgrad import MaxPoolGrad
@@ -108,6 +109,7 @@ def conv_input_grad_params(op: ConvInputGrad, types: Types) -> Params:
     return _gradient_params(op, types["Y"].shape, types["G"].shape, op.spatial(w)) | fields
 
 
+@params_for(ConvWeightStep)
 @params_for(ConvWeightGrad)
 def conv_weight_grad_params(op: ConvWeightGrad, types: Types) -> Params:
     channels, filters = (op.channels(types[name].shape) // op.groups for name in "XG")

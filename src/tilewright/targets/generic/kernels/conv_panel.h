@@ -61,7 +61,7 @@ static void tw_panel_gather(const tw_conv_params *p, const tw_block *block, cons
 /* Loads band and panel for some channels and returns the panel. Both lie in `memory`, the panel first. */
 static const TW_PANEL *tw_panel_load(const tw_conv_params *p, const tw_block *block, const TW_X *x, int32_t channels,
                                      TW_PANEL outside, TW_PANEL *memory) {
-  TW_PANEL *const band = memory + (channels * p->kernel_h * p->kernel_w + 1) * TW_PIXELS;
+  TW_PANEL *const band = memory + tw_panel_alone(p, channels);
   tw_band_load(p, &block->band, x, channels, outside, band);
   if (block->band_is_panel) return band;
   tw_panel_gather(p, block, band, channels, memory);

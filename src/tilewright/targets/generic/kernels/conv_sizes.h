@@ -43,10 +43,19 @@ static inline int64_t tw_block_band(const tw_conv_params *p) {
   return one_row > some_rows ? one_row : some_rows;
 }
 
-/* Elements of the panel with a row to spare, and of the band of `chunk` channels with elements to spare. */
+/* Whether each channel's band is a row of the panel, in every block: one row of results with one tap. */
+static inline int tw_needs_no_panel(const tw_conv_params *p) {
+  return p->out_h == 1 && p->kernel_h == 1 && p->kernel_w == 1 && p->stride_w == 1;
+}
+
+/* Elements of the panel, if there is one, with a row to spare. */
+static inline int64_t tw_panel_alone(const tw_conv_params *p, int32_t channels) {
+  return tw_needs_no_panel(p) ? 0 : ((int64_t)channels * p->kernel_h * p->kernel_w + 1) * TW_PIXELS;
+}
+
+/* Elements of the panel and of the band of `chunk` channels with elements to spare. */
 static inline int64_t tw_panel_elements(const tw_conv_params *p) {
-  const int64_t rows = (int64_t)p->chunk * p->kernel_h * p->kernel_w + 1;
-  return rows * TW_PIXELS + p->chunk * tw_block_band(p) + TW_PIXELS * p->stride_w;
+  return tw_panel_alone(p, p->chunk) + p->chunk * tw_block_band(p) + TW_PIXELS * p->stride_w;
 }
 
 static inline int64_t tw_conv_f32_scratch(const tw_conv_params *p) { return 4 * tw_panel_elements(p); }
