@@ -137,6 +137,10 @@ class Kernel:
     """Two operands that it likes to have one right behind the other in L1, in either order."""
     resident: frozenset[str] = frozenset()
     """Constants that the accelerator reads where they lie in the weight memory: they are never streamed."""
+    copied_operand: str = ""
+    """Constants that an accelerator reads itself, and sooner where they lie in RAM."""
+    where_copied: Callable[[Op, Mapping[str, Array]], Op] | None = None
+    """The operator where they do, which takes other cycles, of it and of its constants."""
     cycles: Cycles | None = None
     """Known cycles of a call; otherwise features are fitted."""
     picojoules: Callable[[Op, Types, Mapping[str, int]], float] | None = None

@@ -204,8 +204,8 @@ class Settings:
     )  # fmt: skip
     """Bytes of RAM, or of where a plan puts the stacks of cores."""
     copied_weights: int = option(
-        0, "--copy-weights", "RAM for copies of weights from flash with wait states.", KNOWN_CORE, metavar="BYTES",
-        least=0,
+        0, "--copy-weights", "RAM for copies of weights from flash with wait states, or that an NPU reads.", KNOWN_CORE,
+        metavar="BYTES", least=0,
     )  # fmt: skip
     """Bytes of RAM, of those that are left."""
 

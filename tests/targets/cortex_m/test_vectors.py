@@ -204,7 +204,10 @@ def test_kernels_are_measured_in_qemu() -> None:
     target = targets.find("cortex-m55")
     (kernel,) = (one for one in target.engines[0].kernels if one.op is TfliteAdd and one.source == "tfliteadd_mve.c")
     x = [np.arange(-size, size, 2, np.int8) for size in (32, 128)]
-    op = TfliteAdd(requant=full_range(0, "int8", 0, Rounding.DOUBLE))
+    halved = Summand(0, 1 << 30, 0)
+    op = TfliteAdd(
+        first=halved, second=halved, mul=1 << 30, exponent=-18, requant=full_range(0, "int8", 0, Rounding.DOUBLE)
+    )
     short, long = kernel_bench.measure([kernel_bench.Case(kernel, op, [one, one]) for one in x], target)
     assert np.array_equal(long.results[0], op.numpy(x[1], x[1]))
     assert short.cycles < long.cycles < 4 * short.cycles

@@ -11,6 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tilewright.errors import CompileError
+from tilewright.planner.board.accelerator_reads import (
+    advice,
+    is_read_by_accelerator,
+    predicted_sooner,
+    reads_of_accelerator,
+)
 from tilewright.planner.board.memory import board_memory
 from tilewright.planner.cluster.capacity import rounded
 from tilewright.planner.home import COPY
@@ -25,8 +31,10 @@ from tilewright.target.settings import Settings
 def copy_weights(schedule: Schedule, settings: Settings) -> Schedule:
     """The schedule with the constants that lie in RAM too, if copies of them are asked for."""
     if not settings.copied_weights:
-        return schedule
-    _check_waits(schedule, settings)
+        text = advice(schedule)
+        return _with_note(schedule, text) if text else schedule
+    if not any(map(is_read_by_accelerator, schedule.layers)):
+        _check_waits(schedule, settings)
     ram = board_memory(schedule)[0]
     left = min(settings.copied_weights, ram.bytes - ram.needed)
     copied = []
@@ -36,8 +44,12 @@ def copy_weights(schedule: Schedule, settings: Settings) -> Schedule:
         if size <= left:
             copied.append(name)
             left -= size
-    found = _with_copies(schedule, sorted(copied), ram.memory.name)
-    return replace(found, graph=replace(schedule.graph, notes=(*schedule.graph.notes, _note(found, reads))))
+    found = _with_copies(predicted_sooner(schedule, copied), sorted(copied), ram.memory.name)
+    return _with_note(found, _note(found, reads))
+
+
+def _with_note(schedule: Schedule, text: str) -> Schedule:
+    return replace(schedule, graph=replace(schedule.graph, notes=(*schedule.graph.notes, text)))
 
 
 def _with_copies(schedule: Schedule, copied: Sequence[str], ram: str) -> Schedule:
@@ -64,9 +76,16 @@ def _note(schedule: Schedule, reads: Mapping[str, int]) -> str:
 def _check_waits(schedule: Schedule, settings: Settings) -> None:
     target = schedule.target
     flash, ram = holding(target.memories, CONSTANTS)[0], target.memories[0]
-    if _wait(target.platform, flash) <= _wait(target.platform, ram):
+    if not _waits(schedule):
         what = f"{ram.name} of {target.name} is no faster than {flash.name}, as far as is known"
         raise CompileError(f"--copy-weights {settings.copied_weights}", what, "leave it out, or name a --board")
+
+
+def _waits(schedule: Schedule) -> bool:
+    """Whether cores read RAM sooner than flash."""
+    target = schedule.target
+    flash, ram = holding(target.memories, CONSTANTS)[0], target.memories[0]
+    return _wait(target.platform, flash) > _wait(target.platform, ram)
 
 
 def _wait(platform: Platform, memory: Memory) -> int:
@@ -78,8 +97,13 @@ def _wait(platform: Platform, memory: Memory) -> int:
 def _reads(schedule: Schedule) -> dict[str, int]:
     """Constants -> about how many times a call of the network reads each of their bytes."""
     found: dict[str, int] = {}
+    waits = _waits(schedule)
     for call in schedule.layers:
-        for name, times in _reads_of(schedule, call):
+        if is_read_by_accelerator(call):
+            reads = reads_of_accelerator(schedule, call)
+        else:
+            reads = _reads_of(schedule, call) if waits else iter(())
+        for name, times in reads:
             found[name] = found.get(name, 0) + times
     return found
 

@@ -35,6 +35,7 @@ TABLES_FROM = 16
 WIDE_SUMS = 1
 """ACC_FORMAT of 40 bits."""
 UNARY = range(5, 8)
+SOURCES = ("IFM_REGION", "IFM2_REGION", "WEIGHT_REGION", "SCALE_REGION", "DMA0_SRC_REGION")
 
 BRICK, CHANNELS = 16, 8
 """Channels of a brick, and those that are read at once."""
@@ -85,10 +86,12 @@ class Queue:
         return self.ends[-1 - left] if len(self.ends) > left else 0.0
 
 
-def stream_cycles(words: Any, npu: Configuration) -> int:
-    """From the first command to the end of the last operation; 1 at the least."""
+def stream_cycles(words: Any, npu: Configuration, constants: int = CONSTANTS) -> int:
+    """From the first command to the end of the last operation; 1 at the least. Constants may lie in the memory of
+    another region."""
     kernels, transfers, now = Queue(2), Queue(2 if npu.is_u65 else 1), 0.0
-    for one in commands(words):
+    for given in commands(words):
+        one = given if constants == CONSTANTS else _moved(given, constants)
         if one.name == "KERNEL_WAIT":
             now = max(now, kernels.free(one.parameter & 3))
         elif one.name == "DMA_WAIT":
@@ -98,6 +101,12 @@ def stream_cycles(words: Any, npu: Configuration) -> int:
         elif one.name in ("CONV", "DEPTHWISE", "POOL", "ELEMENTWISE"):
             now = kernels.begin(now, operation_cycles(one, npu))
     return max(1, round(max(now, kernels.free(0), transfers.free(0))))
+
+
+def _moved(one: Command, constants: int) -> Command:
+    """With what it reads of constants in another region."""
+    moved = {name: constants for name in SOURCES if one.get(name) & 7 == CONSTANTS}
+    return replace(one, registers={**one.registers, **moved})
 
 
 def transfer_cycles(one: Command, npu: Configuration) -> float:

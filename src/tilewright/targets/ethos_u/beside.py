@@ -8,12 +8,16 @@ from functools import partial
 from math import prod
 from pathlib import Path
 
+import numpy as np
+
 from tilewright.errors import CompileError, instance
 from tilewright.ir.op import Op, Params
-from tilewright.ops._ethosu import EthosU
+from tilewright.ir.types import Array
+from tilewright.ops._ethosu import ARENA, EthosU
 from tilewright.ops._ethosuweights import BYTES, OUTER, EthosUWeights
 from tilewright.passes.numerics.hardware import OWN
 from tilewright.sim.ethos_u.configurations import CONFIGURATIONS, Configuration, find_configuration
+from tilewright.sim.ethos_u.timing import stream_cycles
 from tilewright.sim.platform import Platform
 from tilewright.target.board_file import CORSTONE
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
@@ -56,6 +60,13 @@ def job_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> 
     return CycleEstimate(copied(types["Y"].bytes), JOB_CYCLES + copied(size), instance(op, EthosU).cycles)
 
 
+def in_ram(op: Op, constants: Mapping[str, Array]) -> Op:
+    """A part whose constants the NPU reads in the arena's memory."""
+    part = instance(op, EthosU)
+    words = constants["stream"].view(np.uint32)[part.first :]
+    return replace(part, cycles=stream_cycles(words, find_configuration(part.npu), ARENA))
+
+
 @params_for(EthosUWeights)
 def weights_params(op: EthosUWeights, types: Types) -> Params:
     """Matrices along two axes at the most; strides in elements."""
@@ -83,6 +94,7 @@ def _kernel(npu: str) -> Kernel:
         EthosU, "ethos_u_job.c", "stream:int32 weights:uint8 X* -> Y", {"X": INTEGERS, "Y": INTEGERS},
         scratch=arenas, unsupported_reason=partial(_other, npu), stack=256, cycles=job_cycles,
         offloaded=True, has_epilogue=True, waits=True, copies_operands=True,
+        copied_operand="weights", where_copied=in_ram,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.types import Array
 from tilewright.sim.ethos_u.configurations import Configuration
 from tilewright.sim.ethos_u.npu import REGIONS, EthosU, Region
-from tilewright.sim.ethos_u.timing import stream_cycles
+from tilewright.sim.ethos_u.timing import ARENA, CONSTANTS, stream_cycles
 from tilewright.sim.user.device import UserDevice
 
 STATUS, CMD, RESET, QBASE, QBASE_HIGH, QREAD, QSIZE, CONFIG = 0x04, 0x08, 0x0C, 0x10, 0x14, 0x18, 0x20, 0x28
@@ -75,12 +75,14 @@ class EthosUDevice(UserDevice):
             raise Refusal(f"is to run a stream of {size} bytes", "write its length to QSIZE")
         words = np.frombuffer(self.host.read(self._pointer(QBASE), size), np.uint32)
         memories: dict[int, Array] = {}
-        regions = {number: self._region(number, memories) for number in range(REGIONS)}
+        found = {number: self._region(number, memories) for number in range(REGIONS)}
+        regions = {number: one for number, one in found.items() if one is not None}
         before = {base: array.copy() for base, array in memories.items()}
-        self.machine.run(words, {number: one for number, one in regions.items() if one is not None})
+        self.machine.run(words, regions)
         for base, array in memories.items():
             self._keep(base, before[base], array)
-        return stream_cycles(words, self.npu)
+        in_flash = CONSTANTS not in regions or regions[CONSTANTS].is_constant
+        return stream_cycles(words, self.npu, CONSTANTS if in_flash else ARENA)
 
     def _pointer(self, register: int) -> int:
         return self.registers.get(register, 0) | self.registers.get(register + 4, 0) << 32
