@@ -9,7 +9,8 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
@@ -20,8 +21,6 @@ from tilewright.errors import CompileError, InternalError
 from tilewright.records import dataclass
 
 PACKAGE = "ortools.sat.python"
-SOLVE = "SolveCpModelWithParameters"
-"""Its function, in a library that the package's modules are linked with."""
 CLASHING = "tensorflow"
 """A package that shows its C++ libraries to all others, where the solver would take them for its own and crash."""
 LEAST = -(1 << 63)
@@ -106,8 +105,13 @@ def _put(into: Any, terms: Iterable[Term]) -> None:
 
 
 def _solved(model: bytes, parameters: bytes) -> bytes:
-    answer, size = ctypes.c_void_p(), ctypes.c_int()
-    _function()(model, len(model), parameters, len(parameters), ctypes.byref(answer), ctypes.byref(size))
+    library, answer, size = _functions(), ctypes.c_void_p(), ctypes.c_int()
+    sent = (model, len(model), parameters, len(parameters), ctypes.byref(answer), ctypes.byref(size))
+    environment = library.SolveCpNewEnv()
+    try:
+        _heard(lambda: library.SolveCpInterruptible(environment, *sent), lambda: library.SolveCpStopSearch(environment))
+    finally:
+        library.SolveCpDestroyEnv(environment)
     if answer.value is None:
         raise InternalError("the solver", "has answered nothing")
     try:
@@ -116,12 +120,32 @@ def _solved(model: bytes, parameters: bytes) -> bytes:
         _free()(answer)
 
 
+def _heard(work: Callable[[], object], stop: Callable[[], object]) -> None:
+    """Work of seconds outside Python, on a thread of its own: the main thread hears an interruption while it waits."""
+    if threading.current_thread() is not threading.main_thread():
+        work()
+        return
+    thread = threading.Thread(target=work, name="solver")
+    thread.start()
+    try:
+        thread.join()
+    except BaseException:
+        stop()
+        thread.join()
+        raise
+
+
 @cache
-def _function() -> Any:
-    found = getattr(ctypes.CDLL(str(_library()), mode=load_flags()), SOLVE)
+def _functions() -> Any:
+    library = ctypes.CDLL(str(_library()), mode=load_flags())
     word, sized = ctypes.c_void_p, (ctypes.c_char_p, ctypes.c_int)
-    found.argtypes, found.restype = [*sized, *sized, ctypes.POINTER(word), ctypes.POINTER(ctypes.c_int)], None
-    return found
+    library.SolveCpNewEnv.restype = word
+    library.SolveCpInterruptible.argtypes = [word, *sized, *sized, ctypes.POINTER(word), ctypes.POINTER(ctypes.c_int)]
+    for function in (library.SolveCpInterruptible, library.SolveCpStopSearch, library.SolveCpDestroyEnv):
+        function.restype = None
+    for function in (library.SolveCpStopSearch, library.SolveCpDestroyEnv):
+        function.argtypes = [word]
+    return library
 
 
 @cache

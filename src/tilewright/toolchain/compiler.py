@@ -19,6 +19,7 @@ from pathlib import Path
 from tilewright.errors import CompileError
 from tilewright.toolchain.includes import Files
 from tilewright.toolchain.object_cache import ObjectCache, bound, key_of
+from tilewright.toolchain.processes import Processes
 from tilewright.toolchain.read_before import begin_with
 from tilewright.toolchain.zig_clang import clang_of, clang_options, definitions
 
@@ -46,12 +47,17 @@ class Compiler:
     def is_zig(self) -> bool:
         return Path(self.command[0]).stem == "zig" and self.command[1:2] == ("cc",)
 
-    def compile(self, source: Path, flags: Sequence[str], made: str, folder: Path) -> None:
+    def compile(
+        self, source: Path, flags: Sequence[str], made: str, folder: Path, processes: Processes | None = None
+    ) -> None:
         """Make the object of a source."""
-        if not self._compiled_by_clang(source, flags, made, folder):
-            self.run([*flags, "-c", str(source), "-o", made], folder, folder / SCRATCH)
+        processes = processes or Processes()
+        if not self._compiled_by_clang(source, flags, made, folder, processes):
+            self.run([*flags, "-c", str(source), "-o", made], folder, folder / SCRATCH, processes)
 
-    def _compiled_by_clang(self, source: Path, flags: Sequence[str], made: str, folder: Path) -> bool:
+    def _compiled_by_clang(
+        self, source: Path, flags: Sequence[str], made: str, folder: Path, processes: Processes
+    ) -> bool:
         """Whether zig's clang made it alone; what it complains of is zig's to tell."""
         options = clang_options(self.command, flags, source.suffix, cache_folder() / "zig") if self.is_zig else None
         if options is None:
@@ -60,19 +66,20 @@ class Compiler:
         read = begin_with(clang, options, source, flags, folder, kept) if kept else ()
         words = [*clang, str(source), *options, *definitions(flags), *read, "-o", made]
         try:
-            done = subprocess.run(words, cwd=folder, capture_output=True, timeout=LONGEST_RUN)
+            done = processes.run(words, cwd=folder, timeout=LONGEST_RUN)
         except (OSError, subprocess.TimeoutExpired):
             return False
         return done.returncode == 0
 
-    def run(self, arguments: list[str], folder: Path, scratch: Path | None = None) -> None:
+    def run(
+        self, arguments: list[str], folder: Path, scratch: Path | None = None, processes: Processes | None = None
+    ) -> None:
         """Run in a folder; its complaints become the error's text. What zig keeps of it goes to `scratch`."""
         environment = _environment() | ({} if scratch is None else {"ZIG_LOCAL_CACHE_DIR": str(scratch)})
         try:
-            done = subprocess.run(
-                [*self.command, *arguments], cwd=folder, capture_output=True, text=True, env=environment,
-                timeout=LONGEST_RUN,
-            )  # fmt: skip
+            done = (processes or Processes()).run(
+                [*self.command, *arguments], cwd=folder, text=True, env=environment, timeout=LONGEST_RUN
+            )
         except OSError as error:
             raise _missing(self.command, str(error)) from None
         except subprocess.TimeoutExpired:
@@ -189,8 +196,13 @@ def compile_objects(sources: Mapping[Path, Sequence[str]], folder: Path, compile
     _check_writable(cache_folder() / "zig")
     kept, files = _cache(cache_folder() / "objects", bound()), Files()
     (folder / OBJECTS).mkdir(exist_ok=True)
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        return list(pool.map(lambda source: _object(source, sources[source], compiler, folder, kept, files), sources))
+    processes = Processes()
+
+    def made(source: Path) -> Path:
+        return _object(source, sources[source], compiler, folder, kept, files, processes)
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool, processes.stopped_by_errors():
+        return list(pool.map(made, sources))
 
 
 def link_objects(
@@ -232,24 +244,25 @@ def _check_writable(folder: Path) -> None:
 
 
 def _object(
-    source: Path, flags: Sequence[str], compiler: Compiler, folder: Path, kept: ObjectCache | None, files: Files
-) -> Path:
+    source: Path, flags: Sequence[str], compiler: Compiler, folder: Path, kept: ObjectCache | None, files: Files,
+    processes: Processes,
+) -> Path:  # fmt: skip
     words = [*compiler.command[1:], *flags]
     key = key_of(compiler.identity, words, source, folder, files) if kept else None
     if kept is None or key is None:
-        return _compiled(source, flags, compiler, folder)
+        return _compiled(source, flags, compiler, folder, processes)
     place = folder / OBJECTS / f"{key}.o"
     if place.is_file() or kept.take(key, place):
         return place
-    os.replace(_compiled(source, flags, compiler, folder), place)
+    os.replace(_compiled(source, flags, compiler, folder, processes), place)
     kept.keep(key, place)
     return place
 
 
-def _compiled(source: Path, flags: Sequence[str], compiler: Compiler, folder: Path) -> Path:
+def _compiled(source: Path, flags: Sequence[str], compiler: Compiler, folder: Path, processes: Processes) -> Path:
     handle, name = tempfile.mkstemp(suffix=".o", dir=folder / OBJECTS)
     os.close(handle)
-    compiler.compile(source, flags, name, folder)
+    compiler.compile(source, flags, name, folder, processes)
     return Path(name)
 
 
