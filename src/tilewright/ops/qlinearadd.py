@@ -44,6 +44,10 @@ class QLinearAdd(Elementwise):
         half = (1 << self.requant.shift) >> 1
         return magnitude(a) * abs(self.mul_a) + magnitude(b) * abs(self.mul_b) + abs(self.offset) + half
 
+    def fits_32(self, a: str, b: str) -> bool:
+        """Whether 32 bits hold the sum before the shift, whatever operands of these types are."""
+        return self.largest(a, b) < 2**31
+
     def result_dtypes(self, dtypes: Mapping[str, str]) -> tuple[str, ...]:
         return (self.requant.dtype,)
 

@@ -25,6 +25,7 @@ from tilewright.ir.types import Array, type_of
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
@@ -212,3 +213,21 @@ def test_kernels_are_measured_in_qemu() -> None:
     assert np.array_equal(long.results[0], op.numpy(x[1], x[1]))
     assert short.cycles < long.cycles < 4 * short.cycles
     assert long.cycles == long.cold
+
+
+@needs_qemu
+def test_sums_that_32_bits_hold() -> None:
+    random, cases = default_rng(8), list[Case]()
+    for kinds, shift, rounding in (
+        (("int16", "int8"), 15, "half_up"),
+        (("int8", "int8"), 16, "half_even"),
+        (("int16", "int16"), 14, "half_even"),
+        (("int8", "int16"), 0, "half_up"),
+    ):
+        reach = [128 if kind == "int8" else 1 << 15 for kind in kinds]
+        mul = [int(random.integers(1, (1 << 29) // size)) >> (0 if shift else 14) for size in reach]
+        op = QLinearAdd(mul[0], -mul[1], 12345, full_range(shift, "int16", 3, rounding))
+        shape = (5, 37) if shift == 15 else (139,)
+        x = [random.integers(-size, size, shape).astype(kind) for size, kind in zip(reach, kinds, strict=True)]
+        cases.append((op, x))
+    assert run(cases, inputs=2) == {"qlinearadd_mve"}

@@ -7,6 +7,7 @@ from typing import cast
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant, requants_of
 from tilewright.ir.rounding import Rounding
+from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
@@ -45,7 +46,15 @@ def last_axis_kept(op: Op, types: Types) -> str | None:
     return None if len(shape) - 1 not in reduced and shape[-1] > 1 else "it keeps the last axis"
 
 
+def sum_fits(op: Op, types: Types) -> str | None:
+    return None if cast(QLinearAdd, op).fits_32(types["A"].dtype, types["B"].dtype) else "its sum may exceed 32 bits"
+
+
 KERNELS = (
+    Kernel(
+        QLinearAdd, "qlinearadd_mve.c", "A B -> Y", {"A": SHORT, "B": SHORT, "Y": SHORT}, unsupported_reason=sum_fits,
+        header="qlinearadd.h",
+    ),
     Kernel(
         TfliteAdd, "tfliteadd_mve.c", "A B -> Y", {"A": SHORT, "B": SHORT, "Y": SHORT}, unsupported_reason=doubled_down,
         header="tfliteadd.h",

@@ -22,7 +22,7 @@ from tilewright.ir.types import Array
 from tilewright.ops._rearranged import value_per_filter
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
-from tilewright.ops.qlinearadd import QLinearAdd
+from tilewright.ops.qlinearadd import QLinearAdd, magnitude
 from tilewright.ops.qlinearaveragepool import QLinearAveragePool
 from tilewright.ops.qlinearfunction import QLinearFunction, fraction_bits
 from tilewright.ops.qlinearmul import QLinearMul
@@ -73,7 +73,7 @@ of a step by which that is off."""
 
 
 def run(graph: Graph) -> Graph:
-    """Means and requantisations first: their results have scales as those of layers."""
+    """Means and requantisations first: their results have scales as those of layers; and sums, which say scales."""
     given = meaning_of(graph)
     layers = rewrite(graph, lambda node, builder: _as_layer(graph, given, node, builder))
     meaning = meaning_of(layers)
@@ -113,7 +113,9 @@ def _halves_up(op: MatMul) -> MatMul | None:
     return replace(op, requant=replace(op.requant, rounding=Rounding.HALF_UP))
 
 
-def _one(builder: Builder, node: Node, op: TfliteAdd | QLinearMul | MatMul | None) -> Mapping[str, str] | None:
+def _one(
+    builder: Builder, node: Node, op: TfliteAdd | QLinearAdd | QLinearMul | MatMul | None
+) -> Mapping[str, str] | None:
     return None if op is None else {node.key: builder.add(op, node.inputs, node.outputs, node.name)[0]}
 
 
@@ -188,6 +190,29 @@ def _sum(graph: Graph, meaning: Meaning, node: Node, op: QLinearAdd) -> TfliteAd
     return tflite_sum(scales, zeros, op.requant)
 
 
+def _short_sum(graph: Graph, node: Node, op: QLinearAdd) -> QLinearAdd | None:
+    """Of words, in 32 bits: the core's vectors have no more."""
+    kinds = graph.types[node.inputs[0]].dtype, graph.types[node.inputs[1]].dtype
+    if op.fits_32(*kinds) or op.requant.rounding not in PLAIN:
+        return None
+    for less in range(1, op.requant.shift + 1):
+        made = _coarser(op, less)
+        if made.fits_32(*kinds):
+            off = zip((made.mul_a, made.mul_b, made.offset), (op.mul_a, op.mul_b, op.offset), strict=True)
+            reach = (*map(magnitude, kinds), 1)
+            most = sum(size * abs(one - wanted * 2.0**-less) for size, (one, wanted) in zip(reach, off, strict=True))
+            limit = MOST_OFF if op.requant.dtype == "int8" else MOST_OFF_WIDE
+            return made if most <= limit * 2.0**made.requant.shift else None
+    return None
+
+
+def _coarser(op: QLinearAdd, less: int) -> QLinearAdd:
+    """With so many bits less behind the point."""
+    mul_a, mul_b, offset = (round(one * 2.0**-less) for one in (op.mul_a, op.mul_b, op.offset))
+    requant = replace(op.requant, shift=op.requant.shift - less, rounding=Rounding.HALF_UP)
+    return replace(op, mul_a=mul_a, mul_b=mul_b, offset=offset, requant=requant)
+
+
 def tflite_sum(scales: list[float], zeros: list[int], requant: Requant) -> TfliteAdd:
     """With the scales of two summands and of the sum."""
     twice = 2.0 * max(scales[:2])
@@ -226,6 +251,8 @@ def _as_layer(graph: Graph, meaning: Meaning, node: Node, builder: Builder) -> M
         return None
     if isinstance(op, QLinearFunction):
         return _function(meaning, node, op, builder)
+    if isinstance(op, QLinearAdd):
+        return _one(builder, node, _short_sum(graph, node, op))
     if not builder.type_of(node.inputs[0]).dtype == requant.dtype == "int8":
         return None
     if isinstance(op, QLinearReduceMean | QLinearAveragePool):
