@@ -14,6 +14,7 @@ from tilewright.ops.where import Where
 from tilewright.training import lora
 from tilewright.training.batch_statistics import BatchStatistics, statistics_of
 from tilewright.training.cells import unrolled
+from tilewright.training.channels import with_parts
 from tilewright.training.differentiate import depending, gradients, without_unread
 from tilewright.training.dropout import COUNTER, Dropout
 from tilewright.training.forward import Rewrite, Weights, add_nodes, begun, with_activation_apart
@@ -34,8 +35,8 @@ class Recipe:
     loss: Loss = field(default_factory=CrossEntropy)
     optimizer: Optimizer = field(default_factory=SGD)
     trainable: str | Sequence[str] = "all"
-    """all, last:2, names of weights and modules, also several of these, as one text with commas; lora:4 or
-    lora:4:NAME,NAME."""
+    """all, last:2, names of weights and modules, rows of weights (NAME[0:8]), also several of these, as one text with
+    commas; lora:4 or lora:4:NAME,NAME."""
     accumulate: int = 1
     """Steps before an update, which takes the mean of their gradients."""
     statistics: str = "frozen"
@@ -81,13 +82,15 @@ def _check(recipe: Recipe) -> None:
 
 
 def _weights(graph: Graph, recipe: Recipe, known: Sequence[str] | frozenset[str]) -> tuple[Weights, Graph]:
-    everything = weights_of(graph, known)
+    names = {weight.name for weight in weights_of(graph, known)}
+    graph, asked, parts = with_parts(graph, names, recipe.trainable)
+    everything = weights_of(graph, {*known, *parts})
     running = statistics_of(graph) if recipe.statistics == "trained" else ()
     if lora.is_asked(recipe.trainable):
-        found = lora.adapted(graph, everything, recipe.trainable, recipe.seed)
+        found = lora.adapted(graph, everything, asked, recipe.seed)
         graph, learning = found.graph, found.learning
     else:
-        learning = chosen(everything, recipe.trainable, graph, known_of(everything, known))
+        learning = chosen(everything, asked, graph, known_of(everything, {*known, *parts} if known else ()))
         if recipe.trainable == "all":
             learning = _within_reach(graph, learning, _output(graph, recipe))
     return Weights(learning, running, {name: graph.constants[name] for name in (*learning, *running)}), graph

@@ -12,6 +12,7 @@ import numpy as np
 from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
+from tilewright.training.channels import rejoined
 from tilewright.training.graphs import Training
 from tilewright.training.losses import loss_of
 from tilewright.training.making import Recipe, make_training
@@ -68,4 +69,4 @@ def learned(training: Training, weights: Mapping[str, Array]) -> Graph:
     states = [state for state in infer.states if state.name in known and state.before == state.after]
     values = {state.before: np.asarray(known[state.name], np.float32) for state in states}
     kept = tuple(state for state in infer.states if state not in states)
-    return replace(infer, name=training.name, states=kept, constants={**infer.constants, **values})
+    return rejoined(replace(infer, name=training.name, states=kept, constants={**infer.constants, **values}))
