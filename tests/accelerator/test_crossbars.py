@@ -23,6 +23,7 @@ from tilewright.ir.requant import full_range
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
+from tilewright.passes.fit.split_sums import most_parts
 from tilewright.program import Program
 
 CROSSBARS = Path(__file__).parents[2] / "examples" / "crossbars"
@@ -216,6 +217,19 @@ def test_taps_that_meet_no_pixel_keep_their_cells() -> None:
     w = builder.constant(random.integers(-128, 128, (8, 3, 3, 3)).astype(np.int8))
     builder.output(builder.add(Conv((1, 1), (1, 1), (1, 1, 1, 1), 1), [x, w])[0])
     assert program(builder.build(), "rv32", f"{CROSSBARS}:rows=16,columns=64,noise=0.1,adc_bits=5").check().agrees
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(("noise", "parts"), [(0.0, 8), (0.1, 1)])
+def test_a_sum_with_noise_is_not_computed_in_parts(noise: float, parts: int) -> None:
+    """They would stand in other cells."""
+    builder = Builder("sum")
+    x = builder.input("x", TensorType("int8", (1, 32, 3, 3)))
+    w = builder.constant(np.ones((4, 32, 1, 1), np.int8))
+    held_here = replace(SMALL, noise=noise).cells
+    builder.output(builder.add(CrossbarConv((1, 1), (1, 1), (0, 0, 0, 0), 1, cells=held_here), [x, w])[0])
+    graph = builder.build()
+    assert most_parts(graph, graph.nodes[0]) == parts
 
 
 def test_what_is_written_at_every_run_takes_longer() -> None:

@@ -33,6 +33,10 @@ class Conv(Filters, Windowed):
     With `channels_last` X[n, ..., g*c], W[g*f, ..., c] and Y[n, ..., g*f].
     """
 
+    def adds_up(self, weights: Shape) -> bool:
+        """Whether parts of its sums, each a convolution of its kind, add up to them."""
+        return True
+
     def taps(self, shapes: Shapes) -> Shape:
         return self.spatial(shapes["W"])
 

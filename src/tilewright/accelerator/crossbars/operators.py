@@ -11,7 +11,7 @@ from tilewright.accelerator.crossbars.cells import Cells, products
 from tilewright.errors import present
 from tilewright.ir.affine import Box
 from tilewright.ir.op import Op, Params
-from tilewright.ir.types import Array, Shapes, TensorType
+from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops.conv import Conv
 from tilewright.target.params import Types, fill_of
 
@@ -32,6 +32,10 @@ class CrossbarConv(Conv):
     def unsplittable(self, shapes: Shapes) -> frozenset[str]:
         """It is in its crossbars as a whole, and vectors take turns at copies."""
         return frozenset(self.extents(shapes))
+
+    def adds_up(self, weights: Shape) -> bool:
+        """Noise, and what an ADC loses, depend on which weights stand in a column."""
+        return self.held_in.is_exact(math.prod(weights[1:]))
 
     def at(self, shapes: Shapes, box: Box) -> Op:
         return replace(super().at(shapes, box), cells=self.cells)  # type: ignore[call-arg]

@@ -68,7 +68,8 @@ def most_parts(graph: Graph, node: Node) -> int:
         shapes = [graph.types[name].shape for name in node.inputs[:2]]
         return -(-_inner(node.op, graph, node) // MULTIPLE) if min(map(len, shapes)) > 1 else 1
     if isinstance(node.op, Conv) and node.op.groups == 1:
-        return -(-graph.types[node.inputs[1]].shape[_channel_axis(node.op, graph, node)] // MULTIPLE)
+        weights = graph.types[node.inputs[1]].shape
+        return -(-weights[_channel_axis(node.op, graph, node)] // MULTIPLE) if node.op.adds_up(weights) else 1
     return 1
 
 
