@@ -75,7 +75,7 @@ def with_staged(kernel: Kernel, name: str) -> tuple[Kernel, ...]:
     """A kernel of one row, and before it the one with weights in shared memory if they are floats."""
     if name not in FLOATS:
         return (kernel,)
-    return staged(kernel, header(f"{name}_staged"), lambda _: FLOAT_BYTES), kernel
+    return staged(kernel, header(f"{name}_staged")), kernel
 
 
 def _products(op: type[Op], name: str) -> tuple[Kernel, ...]:

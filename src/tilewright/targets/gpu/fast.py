@@ -31,7 +31,7 @@ from tilewright.targets.gpu.summed import ADDED, SummedConv, SummedMatMul, sum_p
 from tilewright.targets.gpu.tile_costs import Tile
 from tilewright.targets.gpu.tiles import Product, chosen, tiles_of
 
-COPIED = {16: "tiles", 4: "words", 0: "elements"}
+COPIED = {16: "tiles", 8: "pairs", 4: "words", 0: "elements"}
 """Bytes that are copied at once, of which rows are multiples (0: an element), and what the kernels are called."""
 MOST_ELEMENTS = 1 << 31
 """Of an operand: places in it are held in 32 bits with a sign."""

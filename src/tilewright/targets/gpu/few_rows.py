@@ -34,6 +34,13 @@ MOST_GROUPS = 16
 
 STAGED_BYTES, STAGED_OF_ALL = 48 * 1024, 180 * 1024
 """Weights that a group brings to shared memory before its turn, at most, and the groups of a multiprocessor."""
+HELD_GROUPS, HELD_BYTES, HELD_ROUND = 2, 96 * 1024, 16 * 1024
+"""On a multiprocessor, where shared memory holds some rounds of a group alone: what it has for each with x, and the most
+that a round has, if warps can share columns."""
+FEWEST_HELD = 2
+"""Rounds: while one is multiplied, another one comes."""
+ELEMENT = 4
+"""Bytes of an element of x, in shared memory."""
 
 
 def shape_params(
@@ -42,14 +49,32 @@ def shape_params(
     """How so many pairs of columns are shared among groups: the fields of tw_columns. Items read a row in `pieces`.
     Warps share columns as far as there are multiprocessors for more groups, and pieces for all items; where there are
     more columns than that, groups have several one after the other: fewest on the multiprocessor that has most, where
-    shared memory holds them (rows of w have so many bytes). (Numbers: what was fastest on an H200.)"""
+    shared memory holds them (rows of w have so many bytes), or at least some of them at once. (Numbers: what was fastest
+    on an H200.)"""
     chip, sharing = costs().multiprocessors, 1
     while 2 * sharing <= WARPS and _may_share(twos, 2 * sharing, pieces, chip):
         sharing *= 2
     whole = -(-twos * sharing // WARPS)
     known: Params = {"rows": rows, "inner": inner, "x_row": x_row, "twos": twos, "sharing": sharing}
-    found = {**known, "groups": _even_groups(whole, chip)}
-    return found if is_staged(found, row_bytes) else {**known, "groups": min(whole, most_groups * chip)}
+    groups = _even_groups(whole, chip)
+    rounds = -(-twos // (groups * (WARPS // sharing)))
+    if rows == 1 and _fits(2 * (WARPS // sharing) * rounds * row_bytes, -(-groups // chip)):
+        return {**known, "groups": groups, "held": rounds}
+    some = _with_some_held(twos, inner, pieces, row_bytes, chip) if rows == 1 and row_bytes else {}
+    return {**known, "groups": min(whole, most_groups * chip), "held": 0, **some}
+
+
+def _with_some_held(twos: int, inner: int, pieces: int, row_bytes: int, chip: int) -> Params:
+    """Where shared memory holds some rounds of few large groups; none where rows are too long for that."""
+    sharing = 1
+    while 2 * sharing <= WARPS and 2 * (WARPS // sharing) * row_bytes > HELD_ROUND and pieces >= 2 * sharing * WARP:
+        sharing *= 2
+    teams = WARPS // sharing
+    held = (HELD_BYTES - ELEMENT * inner) // (2 * teams * row_bytes)
+    if held < FEWEST_HELD or twos < HELD_GROUPS * chip * teams:
+        return {}
+    rounds = -(-twos // (HELD_GROUPS * chip * teams))
+    return {"sharing": sharing, "groups": -(-twos // (rounds * teams)), "held": min(held, rounds)}
 
 
 def _even_groups(whole: int, chip: int) -> int:
@@ -58,13 +83,9 @@ def _even_groups(whole: int, chip: int) -> int:
     return -(-whole // -(-whole // (placed * chip)))
 
 
-def is_staged(shape: Params, row_bytes: int) -> bool:
-    """Whether shared memory holds all weights of the groups, which rows of so many bytes make."""
-    rows, twos, sharing, groups = (cast(int, shape[name]) for name in ("rows", "twos", "sharing", "groups"))
-    teams = WARPS // sharing
-    rounds = -(-twos // (groups * teams))
-    group, placed = 2 * teams * rounds * row_bytes, -(-groups // costs().multiprocessors)
-    return rows == 1 and 0 < group <= STAGED_BYTES and placed * group <= STAGED_OF_ALL
+def _fits(group: int, placed: int) -> bool:
+    """Whether shared memory holds all weights of the groups of a multiprocessor."""
+    return 0 < group <= STAGED_BYTES and placed * group <= STAGED_OF_ALL
 
 
 def _may_share(twos: int, sharing: int, pieces: int, chip: int) -> bool:
@@ -157,22 +178,21 @@ def few(
 def stored_rows(kernel: Kernel, short: str, weights: str) -> tuple[Kernel, ...]:
     """Those for one row with weights in shared memory, for one row, and for several."""
     one = replace(kernel, around="gpu_one_row.h", unsupported_reason=partial(_more_rows, kernel.unsupported_reason))
-    held = staged(one, "gpu_one_row_staged.h", lambda types: element_bytes(types[weights]))
+    held = staged(one, "gpu_one_row_staged.h")
     return (*stored(held, short), *stored(one, short), *stored(kernel, short))
 
 
-def staged(kernel: Kernel, around: str, element: Callable[[Types], int]) -> Kernel:
-    """That kernel where shared memory holds the weights of its groups, whose elements have so many bytes."""
-    return replace(kernel, around=around, unsupported_reason=partial(_too_large, kernel, element))
+def staged(kernel: Kernel, around: str) -> Kernel:
+    """That kernel where weights of its groups go through shared memory."""
+    return replace(kernel, around=around, unsupported_reason=partial(_too_large, kernel))
 
 
-def _too_large(kernel: Kernel, element: Callable[[Types], int], op: Op, types: Types) -> str | None:
+def _too_large(kernel: Kernel, op: Op, types: Types) -> str | None:
     reason = kernel.unsupported_reason(op, types)
     if reason is not None:
         return reason
-    shape = cast(Params, kernel.params(op, types)["shape"])
-    row_bytes = cast(int, shape["inner"]) * element(types)
-    return None if is_staged(shape, row_bytes) else "shared memory does not hold its weights"
+    held = cast(Params, kernel.params(op, types)["shape"])["held"]
+    return None if held else "shared memory does not hold its weights"
 
 
 def _more_rows(reason: Reason, op: Op, types: Types) -> str | None:

@@ -73,7 +73,7 @@ class Costs:
 
 
 TINY, SMALL, WIDE, LARGE, TALL = Tile(16, 32), Tile(32, 32), Tile(32, 64), Tile(64, 64), Tile(128, 64)
-SMALL_4, WIDE_4, LARGE_2, THIN = Tile(32, 32, 4), Tile(32, 64, 4), Tile(64, 64, 2), Tile(64, 64, 1, 64)
+SMALL_4 = Tile(32, 32, 4)
 LARGE_FOUR, TALL_FOUR = Tile(64, 64, by_four=True), Tile(128, 64, by_four=True)
 CLOCK = 1.98
 """GHz of an H200."""
@@ -88,8 +88,9 @@ H200 = Costs(
             TINY: (0.038, 0.384), SMALL: (0.07, 0.466), WIDE: (0.156, 0.816), LARGE: (0.226, 1.257),
             TALL: (0.32, 1.978), LARGE_FOUR: (0.1, 1.72), TALL_FOUR: (0.165, 2.1),
         }),
-        4: TileCosts(2.03, 0.155, 0.016, {
-            SMALL_4: (0.233, 0.61), WIDE_4: (0.42, 1.138), LARGE_2: (0.913, 0.919), THIN: (0.481, 0.889),
+        4: TileCosts(1.708, 0.18, 0.035, {
+            TINY: (0.128, 0.29), SMALL: (0.208, 0.337), SMALL_4: (0.118, 0.776), WIDE: (0.37, 0.435),
+            LARGE: (0.569, 0.922), TALL: (0.984, 1.927),
         }),
     },
 )  # fmt: skip

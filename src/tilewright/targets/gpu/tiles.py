@@ -20,7 +20,7 @@ MEETING = 8
 """What it takes groups that share a tile to meet, in the time of one that is read."""
 FEWEST_STEPS = 2
 """Of a part of the inner dimension."""
-SIZES_OF_PARTS = {16: range(1 << 20), 4: range(32 * 32 + 1), 0: range(32 * 32, 32 * 64 + 1)}
+SIZES_OF_PARTS = {16: range(1 << 20), 8: range(32 * 64 + 1), 4: range(32 * 32 + 1), 0: range(32 * 32, 32 * 64 + 1)}
 """Elements of tiles, by the bytes that are copied at once: an item has registers for so many copies."""
 
 

@@ -4,6 +4,7 @@
 #define TW_GPU_ASYNC_H
 
 #include "gpu.h"
+#include "gpu_unroll.h"
 
 /* Words that stand for anything. */
 typedef uint32_t __attribute__((may_alias)) tw_word;
@@ -13,10 +14,16 @@ typedef uint32_t __attribute__((may_alias)) tw_word;
 
 TW_GPU uint32_t tw_local_address(const TW_LOCAL void *p) { return (uint32_t)(uintptr_t)p; }
 
-/* 16 or 4 bytes; zeros where they are not `valid`. */
+/* 16, 8 or 4 bytes; zeros where they are not `valid`. */
 TW_GPU void tw_copy_16(TW_LOCAL void *to, const void *from, int32_t valid) {
   __asm__ volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(tw_local_address(to)), "l"(from),
                    "r"(valid ? 16 : 0)
+                   : "memory");
+}
+
+TW_GPU void tw_copy_8(TW_LOCAL void *to, const void *from, int32_t valid) {
+  __asm__ volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(tw_local_address(to)), "l"(from),
+                   "r"(valid ? 8 : 0)
                    : "memory");
 }
 
@@ -44,6 +51,10 @@ TW_GPU void tw_copy_16(TW_LOCAL void *to, const void *from, int32_t valid) {
   } else {
     *(TW_LOCAL tw_four_words *)to = none;
   }
+}
+
+TW_GPU void tw_copy_8(TW_LOCAL void *to, const void *from, int32_t valid) {
+  TW_UNROLL for (int32_t i = 0; i < 2; i++) ((TW_LOCAL tw_word *)to)[i] = valid ? ((const tw_word *)from)[i] : 0;
 }
 
 TW_GPU void tw_copy_4(TW_LOCAL void *to, const void *from, int32_t valid) {

@@ -6,7 +6,7 @@
 #include "gpu_warp_tile.h"
 
 typedef int32_t total_t;
-#define TW_FACTOR_SUMS (TW_NI * 4)
+#define TW_MORE_SUMS (TW_NI * 4)
 
 #if TW_IS_ASYNC
 
@@ -24,7 +24,7 @@ TW_GPU void tw_mma(int32_t *c, const uint32_t *a, const uint32_t *b) {
   }
 }
 
-TW_GPU void tw_multiply(int32_t *total, int32_t *factors, int32_t counts_factors, const TW_LOCAL uint8_t *x,
+TW_GPU void tw_multiply(int32_t *total, int32_t *factors, int32_t x_zero, const TW_LOCAL uint8_t *x,
                         const TW_LOCAL uint8_t *w, int32_t t) {
   const uint32_t ones[4] = {0x01010101u, 0x01010101u, 0x01010101u, 0x01010101u};
   TW_UNROLL for (int32_t first = 0; first < TW_ROW_BYTES; first += TW_SLICES * TW_MMA_BYTES) {
@@ -33,7 +33,7 @@ TW_GPU void tw_multiply(int32_t *total, int32_t *factors, int32_t counts_factors
     TW_UNROLL for (int32_t i = 0; i < TW_MI; i++) {
       TW_UNROLL for (int32_t j = 0; j < TW_NI; j++) tw_mma(total + (i * TW_NI + j) * 4, next.a[i], next.b[j]);
     }
-    if (counts_factors) {
+    if (x_zero) {
       TW_UNROLL for (int32_t j = 0; j < TW_NI; j++) tw_mma(factors + j * 4, ones, next.b[j]);
     }
   }
@@ -41,7 +41,7 @@ TW_GPU void tw_multiply(int32_t *total, int32_t *factors, int32_t counts_factors
 
 #else
 
-TW_GPU void tw_multiply(int32_t *total, int32_t *factors, int32_t counts_factors, const TW_LOCAL uint8_t *x,
+TW_GPU void tw_multiply(int32_t *total, int32_t *factors, int32_t x_zero, const TW_LOCAL uint8_t *x,
                         const TW_LOCAL uint8_t *w, int32_t t) {
   for (int32_t byte = 0; byte < TW_ROW_BYTES; byte++) {
     if (byte / TW_MMA_BYTES % TW_SLICES != tw_slice(t)) continue;
@@ -49,12 +49,14 @@ TW_GPU void tw_multiply(int32_t *total, int32_t *factors, int32_t counts_factors
       const int32_t left = *(const TW_LOCAL TW_X *)(x + tw_place(tw_sum_row(t, i), byte));
       total[i] += left * (int8_t)w[tw_place(tw_sum_column(t, i), byte)];
     }
-    for (int32_t i = 0; i < TW_FACTOR_SUMS && counts_factors; i++) {
+    for (int32_t i = 0; i < TW_MORE_SUMS && x_zero; i++) {
       factors[i] += (int8_t)w[tw_place(tw_sum_column(t, i), byte)];
     }
   }
 }
 
 #endif
+
+TW_GPU int32_t tw_whole_sum(int32_t total, int32_t factors, int32_t x_zero) { return total - x_zero * factors; }
 
 #endif

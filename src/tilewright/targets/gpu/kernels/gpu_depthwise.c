@@ -20,7 +20,12 @@
 #include "gpu_totals.h"
 #include "gpu_unroll.h"
 #if !TW_X_IS_FLOAT
+#include "gpu_async.h"
 #include "gpu_requant.h"
+#if TW_IS_ASYNC
+#define TW_BY_WORDS 1
+#include "gpu_depthwise_bytes.h"
+#endif
 #endif
 
 enum { TW_CHANNELS = 4, TW_USUAL = 3 /* rows and columns of the usual window */ };
@@ -49,7 +54,11 @@ TW_GPU int32_t within(int32_t at, int32_t size) { return at < 0 ? 0 : at < size 
 typedef struct {
   total_t bias[TW_CHANNELS];
   int32_t mul[TW_CHANNELS], add[TW_CHANNELS];
+#if TW_BY_WORDS
+  tw_tap_words taps;
+#else
   tw_four_w taps[TW_USUAL * TW_USUAL];
+#endif
 } tw_known;
 
 TW_GPU int32_t is_usual(const tw_conv_params *p) { return p->kernel_h == TW_USUAL && p->kernel_w == TW_USUAL; }
@@ -58,6 +67,11 @@ TW_GPU int32_t is_usual(const tw_conv_params *p) { return p->kernel_h == TW_USUA
 TW_GPU int32_t channel_of(const tw_conv_params *p, int32_t i) {
   return i % (p->groups / TW_CHANNELS) * TW_CHANNELS;
 }
+
+#if TW_BY_WORDS
+/* Four zero points. */
+TW_GPU uint32_t zeros_of(const tw_conv_params *p) { return (uint32_t)(p->x_zero & 255) * 0x01010101u; }
+#endif
 
 TW_GPU void read_known(tw_known *known, const tw_conv_params *p, const TW_W *w, const TW_B *b, const int32_t *mul,
                        const int32_t *add, int32_t channel) {
@@ -71,17 +85,32 @@ TW_GPU void read_known(tw_known *known, const tw_conv_params *p, const TW_W *w, 
 #endif
   }
   if (is_usual(p)) {
+#if TW_BY_WORDS
+    uint32_t zeros[TW_USUAL * TW_USUAL], shares[TW_CHANNELS] = {0};
+    TW_UNROLL for (int32_t i = 0; i < TW_USUAL * TW_USUAL; i++) zeros[i] = zeros_of(p);
+    tw_read_tap_words(&known->taps, w + channel, p->groups);
+    tw_add_words(shares, &known->taps, zeros);
+    TW_UNROLL for (int32_t c = 0; c < TW_CHANNELS; c++) known->bias[c] -= shares[c];
+#else
     TW_UNROLL for (int32_t i = 0; i < TW_USUAL * TW_USUAL; i++) {
       known->taps[i] = *(const tw_four_w *)(w + i * p->groups + channel);
     }
+#endif
   }
+}
+
+/* A tap's pixel, or one at the border where there is none. */
+TW_GPU const TW_X *pixel_at(const tw_conv_params *p, const TW_X *x, int32_t in_y, int32_t in_x) {
+  return x + ((int64_t)within(in_y, p->in_h) * p->in_w + within(in_x, p->in_w)) * p->groups;
+}
+TW_GPU int32_t is_inside(const tw_conv_params *p, int32_t in_y, int32_t in_x) {
+  return in_y >= 0 && in_y < p->in_h && in_x >= 0 && in_x < p->in_w;
 }
 
 TW_GPU void add_tap(const tw_conv_params *p, const TW_X *x, const tw_four_w *tap, int32_t in_y, int32_t in_x,
                     total_t *total) {
-  const int32_t counts = in_y >= 0 && in_y < p->in_h && in_x >= 0 && in_x < p->in_w;
-  const int64_t at = (int64_t)within(in_y, p->in_h) * p->in_w + within(in_x, p->in_w);
-  const tw_four_x pixel = *(const tw_four_x *)(x + at * p->groups);
+  const int32_t counts = is_inside(p, in_y, in_x);
+  const tw_four_x pixel = *(const tw_four_x *)pixel_at(p, x, in_y, in_x);
   TW_UNROLL for (int32_t c = 0; c < TW_CHANNELS; c++) {
     const total_t value = TW_CENTRED(TW_X_LOAD(pixel.at[c]), p->x_zero);
     total[c] += (counts ? value : 0) * (total_t)TW_W_LOAD(tap->at[c]);
@@ -92,9 +121,20 @@ TW_GPU void add_tap(const tw_conv_params *p, const TW_X *x, const tw_four_w *tap
 TW_GPU void add_window(const tw_conv_params *p, const tw_known *known, const TW_X *x, const TW_W *w, int32_t top,
                        int32_t left, total_t *total) {
   if (is_usual(p)) {
+#if TW_BY_WORDS
+    uint32_t pixels[TW_USUAL * TW_USUAL];
+    TW_UNROLL for (int32_t i = 0; i < TW_USUAL * TW_USUAL; i++) {
+      const int32_t in_y = top + i / TW_USUAL * p->dilation_h, in_x = left + i % TW_USUAL * p->dilation_w;
+      const uint32_t pixel = *(const tw_word *)pixel_at(p, x, in_y, in_x);
+      /* Not a choice that a compiler could make a branch of: all pixels are on their way at once. */
+      pixels[i] = tw_bytes_of_two(pixel, zeros_of(p), is_inside(p, in_y, in_x) ? 0x3210 : 0x7654);
+    }
+    tw_add_words(total, &known->taps, pixels);
+#else
     TW_UNROLL for (int32_t i = 0; i < TW_USUAL * TW_USUAL; i++) {
       add_tap(p, x, &known->taps[i], top + i / TW_USUAL * p->dilation_h, left + i % TW_USUAL * p->dilation_w, total);
     }
+#endif
   } else if (p->kernel_w == 5) {
     for (int32_t r = 0; r < p->kernel_h; r++) {
       TW_UNROLL for (int32_t s = 0; s < 5; s++) {

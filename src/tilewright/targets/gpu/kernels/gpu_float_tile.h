@@ -1,39 +1,103 @@
-/* What an item multiplies of two tiles of floats: every TW_DOWN-th row and TW_ALONG-th column, four steps at once. */
+/* What an item multiplies of two tiles of floats, on tensor cores where there are any.
+ *
+ * Those multiply floats of 11 bits (tf32). So each factor is the sum of two of them, and the three larger of the four
+ * products are summed: what is lost is as little as a float's last bit. Sums of the large parts are joined step by step
+ * as floats are, for tensor cores cut off what they add; those with a small part have sums of their own, as they would
+ * be no numbers beside an infinite factor. */
 #ifndef TW_GPU_FLOAT_TILE_H
 #define TW_GPU_FLOAT_TILE_H
 
-#include "gpu_swizzle.h"
+#include "gpu_warp_tile.h"
 
 typedef float total_t;
-#define TW_ALONG (TW_TN >= 64 && TW_TEAM > 32 ? 16 : 8)
-#define TW_DOWN (TW_TEAM / TW_ALONG)
-#define TW_MI (TW_TM / TW_DOWN)
-#define TW_NI (TW_TN / TW_ALONG)
-#define TW_SUMS (TW_MI * TW_NI)
+#define TW_MORE_SUMS TW_SUMS
+
+#if TW_IS_ASYNC
+
+TW_GPU float tw_float_of(uint32_t bits) {
+  float x;
+  __builtin_memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+TW_GPU uint32_t tw_bits_of(float x) {
+  uint32_t bits;
+  __builtin_memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+/* A large part, rounded to 11 bits; the small one is what is left. */
+TW_GPU void tw_split(uint32_t *x, uint32_t *small, int32_t count) {
+  TW_UNROLL for (int32_t i = 0; i < count; i++) {
+    const uint32_t large = (x[i] + 0x1000u) & 0xffffe000u;
+    small[i] = tw_bits_of(tw_float_of(x[i]) - tw_float_of(large));
+    x[i] = large;
+  }
+}
+
+TW_GPU void tw_mma(float *c, const uint32_t *a, const uint32_t *b) {
+  __asm__ volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+                   "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                   : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                   : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+TW_GPU void tw_mma_all(float *sums, const tw_factors *x, const tw_factors *w) {
+  TW_UNROLL for (int32_t i = 0; i < TW_MI; i++) {
+    TW_UNROLL for (int32_t j = 0; j < TW_NI; j++) tw_mma(sums + (i * TW_NI + j) * 4, x->a[i], w->b[j]);
+  }
+}
+
+TW_GPU void tw_multiply(float *total, float *more, int32_t x_zero, const TW_LOCAL uint8_t *x, const TW_LOCAL uint8_t *w,
+                        int32_t t) {
+  float sums[TW_SUMS];
+  (void)x_zero;
+  TW_UNROLL for (int32_t i = 0; i < TW_SUMS; i++) sums[i] = 0.0f;
+  TW_UNROLL for (int32_t first = 0; first < TW_ROW_BYTES; first += TW_SLICES * TW_MMA_BYTES) {
+    tw_factors large, small;
+    tw_load_factors(&large, x, w, first + tw_slice(t) * TW_MMA_BYTES, t);
+    TW_UNROLL for (int32_t i = 0; i < TW_MI; i++) tw_split(large.a[i], small.a[i], 4);
+    TW_UNROLL for (int32_t j = 0; j < TW_NI; j++) tw_split(large.b[j], small.b[j], 2);
+    tw_mma_all(more, &large, &small);
+    tw_mma_all(sums, &large, &large);
+    tw_mma_all(more, &small, &large);
+  }
+  TW_UNROLL for (int32_t i = 0; i < TW_SUMS; i++) total[i] += sums[i];
+}
+
+#else
 
 typedef struct {
   float at[4];
 } __attribute__((aligned(16), may_alias)) tw_four_steps;
 
-TW_GPU int32_t tw_sum_row(int32_t t, int32_t i) { return t % TW_TEAM / TW_ALONG + i / TW_NI * TW_DOWN; }
-TW_GPU int32_t tw_sum_column(int32_t t, int32_t i) { return t % TW_ALONG + i % TW_NI * TW_ALONG; }
-
 TW_GPU tw_four_steps tw_steps_at(const TW_LOCAL uint8_t *tile, int32_t row, int32_t byte) {
   return *(const TW_LOCAL tw_four_steps *)(tile + tw_place(row, byte));
 }
 
-TW_GPU void tw_multiply(float *total, const TW_LOCAL uint8_t *x, const TW_LOCAL uint8_t *w, int32_t t) {
-  TW_UNROLL for (int32_t first = 0; first < TW_ROW_BYTES; first += TW_SLICES * TW_PIECE_BYTES) {
-    const int32_t byte = first + tw_slice(t) * TW_PIECE_BYTES;
-    tw_four_steps a[TW_MI], b[TW_NI];
-    TW_UNROLL for (int32_t i = 0; i < TW_MI; i++) a[i] = tw_steps_at(x, tw_sum_row(t, i * TW_NI), byte);
-    TW_UNROLL for (int32_t j = 0; j < TW_NI; j++) b[j] = tw_steps_at(w, tw_sum_column(t, j), byte);
-    TW_UNROLL for (int32_t k = 0; k < 4; k++) {
-      TW_UNROLL for (int32_t i = 0; i < TW_MI; i++) {
-        TW_UNROLL for (int32_t j = 0; j < TW_NI; j++) total[i * TW_NI + j] += a[i].at[k] * b[j].at[k];
+/* Every row and column of the item's is read once, four steps at once. */
+TW_GPU void tw_multiply(float *total, float *more, int32_t x_zero, const TW_LOCAL uint8_t *x, const TW_LOCAL uint8_t *w,
+                        int32_t t) {
+  (void)more, (void)x_zero;
+  for (int32_t byte = 0; byte < TW_ROW_BYTES; byte += TW_PIECE_BYTES) {
+    if (byte / TW_MMA_BYTES % TW_SLICES != tw_slice(t)) continue;
+    tw_four_steps a[TW_MI * 2], b[TW_NI * 2];
+    for (int32_t i = 0; i < TW_MI * 2; i++) a[i] = tw_steps_at(x, tw_sum_row(t, i / 2 * TW_NI * 4 + i % 2 * 2), byte);
+    for (int32_t j = 0; j < TW_NI * 2; j++) b[j] = tw_steps_at(w, tw_sum_column(t, j / 2 * 4 + j % 2), byte);
+    for (int32_t k = 0; k < 4; k++) {
+      for (int32_t i = 0; i < TW_SUMS; i++) {
+        total[i] += a[i / (TW_NI * 4) * 2 + i % 4 / 2].at[k] * b[i / 4 % TW_NI * 2 + i % 2].at[k];
       }
     }
   }
+}
+
+#endif
+
+/* A sum that is no number, or infinite, is so by its large parts. */
+TW_GPU float tw_whole_sum(float total, float more, int32_t x_zero) {
+  (void)x_zero;
+  return total - total == 0.0f ? total + more : total;
 }
 
 #endif

@@ -49,7 +49,7 @@ TW_GPU uint64_t tw_described(const TW_LOCAL uint8_t *rows) {
  * pieces further on. */
 TW_GPU void tw_start_multiplying(float *total, const TW_LOCAL uint8_t *x, const TW_LOCAL uint8_t *w, int32_t t) {
   if (!tw_are_four_warps()) {
-    tw_multiply(total, x, w, t);
+    tw_multiply(total, NULL, 0, x, w, t);
     return;
   }
   const uint64_t a = tw_described(x + t / 128 * 64 * TW_ROW_BYTES), b = tw_described(w);

@@ -6,6 +6,7 @@
 #include "gpu_warp_tile.h"
 
 typedef float total_t;
+#define TW_MORE_SUMS 1 /* it needs none */
 typedef uint16_t __attribute__((may_alias)) tw_bits;
 
 #if TW_IS_ASYNC
@@ -23,7 +24,9 @@ TW_GPU void tw_mma(float *c, const uint32_t *a, const uint32_t *b) {
                    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-TW_GPU void tw_multiply(float *total, const TW_LOCAL uint8_t *x, const TW_LOCAL uint8_t *w, int32_t t) {
+TW_GPU void tw_multiply(float *total, float *more, int32_t x_zero, const TW_LOCAL uint8_t *x, const TW_LOCAL uint8_t *w,
+                        int32_t t) {
+  (void)more, (void)x_zero;
   TW_UNROLL for (int32_t first = 0; first < TW_ROW_BYTES; first += TW_SLICES * TW_MMA_BYTES) {
     tw_factors next;
     tw_load_factors(&next, x, w, first + tw_slice(t) * TW_MMA_BYTES, t);
@@ -44,7 +47,9 @@ TW_GPU float tw_factor(const TW_LOCAL uint8_t *tile, int32_t row, int32_t byte) 
 }
 
 /* Every row and column of the item's is read once. */
-TW_GPU void tw_multiply(float *total, const TW_LOCAL uint8_t *x, const TW_LOCAL uint8_t *w, int32_t t) {
+TW_GPU void tw_multiply(float *total, float *more, int32_t x_zero, const TW_LOCAL uint8_t *x, const TW_LOCAL uint8_t *w,
+                        int32_t t) {
+  (void)more, (void)x_zero;
   for (int32_t byte = 0; byte < TW_ROW_BYTES; byte += 2) {
     if (byte / TW_MMA_BYTES % TW_SLICES != tw_slice(t)) continue;
     float a[TW_MI * 2], b[TW_NI * 2];
@@ -57,5 +62,10 @@ TW_GPU void tw_multiply(float *total, const TW_LOCAL uint8_t *x, const TW_LOCAL 
 }
 
 #endif
+
+TW_GPU float tw_whole_sum(float total, float more, int32_t x_zero) {
+  (void)more, (void)x_zero;
+  return total;
+}
 
 #endif

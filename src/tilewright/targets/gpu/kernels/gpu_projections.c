@@ -16,7 +16,7 @@
 
 #include <math.h>
 
-#define TW_EARLY 28 /* w, w1, w2 */
+#define TW_EARLY 30 /* scale, w, w1, w2 */
 #define TW_IS_SCALED 1
 #include "gpu_columns.h"
 #include "gpu_projections.h"

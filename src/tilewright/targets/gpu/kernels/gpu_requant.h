@@ -25,10 +25,28 @@ TW_GPU void tw_narrow_four(const tw_requant *r, int32_t *sums, const int32_t *mu
   }
 }
 
+/* The same where 33 bits or more are cut off: words are left. */
+TW_GPU void tw_narrow_four_to_words(const tw_requant *r, int32_t *sums, const int32_t *mul, const int32_t *add) {
+  const int32_t shift = r->shift - 32, half = 1 << (shift - 1);
+  const int32_t to_even = r->rounding == TW_HALF_EVEN, away = r->rounding == TW_HALF_AWAY;
+  TW_UNROLL for (int32_t i = 0; i < 4; i++) {
+    const int64_t wide = (int64_t)sums[i] * mul[i] + add[i];
+    const int32_t high = (int32_t)(wide >> 32);
+    const int32_t less = (to_even & ~(high >> shift)) | (away & (high < 0));
+    const int32_t borrowed = less & ((uint32_t)wide == 0);
+    const int32_t value = ((high + half - borrowed) >> shift) + r->zero_point;
+    sums[i] = value < r->low ? r->low : value > r->high ? r->high : value;
+  }
+}
+
 TW_GPU void tw_requantise_four(const tw_requant *r, int32_t *sums, const int32_t *mul, const int32_t *add) {
   tw_requant known = *r;
   if (!TW_IS_TFLITE(r)) {
-    tw_narrow_four(r, sums, mul, add);
+    if (r->shift > 32) {
+      tw_narrow_four_to_words(r, sums, mul, add);
+    } else {
+      tw_narrow_four(r, sums, mul, add);
+    }
     return;
   }
   switch (r->rounding) {

@@ -6,7 +6,7 @@
  * where there are no clusters each leaves its sums in the scratch memory, and the last to come adds them. Both do so in
  * the same order, always.
  * A kernel defines TW_X, TW_W (what is multiplied), TW_BIAS, TW_R (what is as large as the result and added to it, or
- * absent), TW_Y, TW_WINDOWS (whether x is images) and TW_COPIED (bytes that are copied at once, 16 or 4: rows are
+ * absent), TW_Y, TW_WINDOWS (whether x is images) and TW_COPIED (bytes that are copied at once, 16, 8 or 4: rows are
  * multiples of it; or 0: an element) before. */
 #ifndef TW_GPU_TILES_KERNEL_H
 #define TW_GPU_TILES_KERNEL_H
@@ -46,7 +46,7 @@ TW_GPU int32_t tw_slice(int32_t t) { return t / TW_TEAM; }
 #endif
 
 /* Many small copies would be much code. */
-#if TW_COPIED == 16
+#if TW_COPIED >= 8
 #define TW_UNROLL_STAGES TW_UNROLL
 #else
 #define TW_UNROLL_STAGES
@@ -160,6 +160,8 @@ TW_GPU void tw_read_on(tw_reader *reader, const tw_params *p) {
 TW_GPU void tw_copy(TW_LOCAL uint8_t *to, const void *from, int32_t valid) {
 #if TW_COPIED == 16
   tw_copy_16(to, from, valid);
+#elif TW_COPIED == 8
+  tw_copy_8(to, from, valid);
 #else
   tw_copy_4(to, from, valid);
 #endif
@@ -273,9 +275,7 @@ TW_GPU void tw_sum_up(const tw_params *p, const tw_pointers *at, int32_t first_r
   TW_LOCAL uint8_t *const stages = (TW_LOCAL uint8_t *)tw_stages;
   TW_ITEM_OWN(total_t, total, [TW_SUMS]);
   TW_ITEM_OWN(tw_reader, reader, [1]);
-#if !TW_X_IS_FLOAT
-  TW_ITEM_OWN(total_t, factors, [TW_FACTOR_SUMS]);
-#endif
+  TW_ITEM_OWN(total_t, more, [TW_MORE_SUMS]);
   const int32_t all_steps = (p->inner + TW_STEP - 1) / TW_STEP, start = part * p->steps;
   const int32_t steps = start + p->steps < all_steps ? p->steps : all_steps - start;
   /* What is constant is on its way before what others make is there. */
@@ -288,9 +288,7 @@ TW_GPU void tw_sum_up(const tw_params *p, const tw_pointers *at, int32_t first_r
     }
     tw_start_reading_x(reader[TW_OWN(t)], p, t, first_row, start * TW_STEP);
     TW_UNROLL for (int32_t i = 0; i < TW_SUMS; i++) total[TW_OWN(t)][i] = 0;
-#if !TW_X_IS_FLOAT
-    TW_UNROLL for (int32_t i = 0; i < TW_FACTOR_SUMS; i++) factors[TW_OWN(t)][i] = 0;
-#endif
+    TW_UNROLL for (int32_t i = 0; i < TW_MORE_SUMS; i++) more[TW_OWN(t)][i] = 0;
   }
   TW_AFTER_OTHERS();
   TW_ITEMS(t) {
@@ -319,10 +317,8 @@ TW_GPU void tw_sum_up(const tw_params *p, const tw_pointers *at, int32_t first_r
     TW_ITEMS(t) {
 #ifdef TW_IS_STARTED
       tw_finish_multiplying(total[TW_OWN(t)]);
-#elif TW_X_IS_FLOAT
-      tw_multiply(total[TW_OWN(t)], stage, stage + TW_X_TILE, t);
 #else
-      tw_multiply(total[TW_OWN(t)], factors[TW_OWN(t)], p->x_zero, stage, stage + TW_X_TILE, t);
+      tw_multiply(total[TW_OWN(t)], more[TW_OWN(t)], p->x_zero, stage, stage + TW_X_TILE, t);
 #endif
     }
     reading = reading + 1 == TW_STAGES ? 0 : reading + 1;
@@ -334,10 +330,7 @@ TW_GPU void tw_sum_up(const tw_params *p, const tw_pointers *at, int32_t first_r
   TW_ITEMS(t) {
     TW_LOCAL tw_total *const sums = (TW_LOCAL tw_total *)tw_stages + tw_slice(t) * TW_TM * TW_SUMS_ROW;
     TW_UNROLL for (int32_t i = 0; i < TW_SUMS; i++) {
-      total_t sum = total[TW_OWN(t)][i];
-#if !TW_X_IS_FLOAT
-      sum -= p->x_zero * factors[TW_OWN(t)][i % TW_FACTOR_SUMS];
-#endif
+      const total_t sum = tw_whole_sum(total[TW_OWN(t)][i], more[TW_OWN(t)][i % TW_MORE_SUMS], p->x_zero);
       sums[tw_sum_row(t, i) * TW_SUMS_ROW + tw_sum_column(t, i)] = sum;
     }
   }
