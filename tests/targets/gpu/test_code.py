@@ -21,7 +21,7 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.passes import narrow_floats
 from tilewright.target.settings import Settings
-from tilewright.targets.gpu import plain
+from tilewright.targets.gpu import few_rows, plain
 
 CHIPS = ("sm_80", "sm_90a", "sm_100")
 NEWER = re.compile(r"^.*(griddepcontrol|cluster|wgmma).*\n", re.MULTILINE)
@@ -92,8 +92,7 @@ def products(dtype: str) -> list[Case]:
 def test_products_assemble_without_spills(tmp_path: Path) -> None:
     found = codes([*products("float32"), *products("int8")])
     assert {re.split(r"_[fi]\d", name.split("/")[1])[0] for name in found} == {
-        "gpu_tile_32x32x4_gpu_conv_tiles", "gpu_tile_16x32_gpu_conv_words", "gpu_conv_direct", "gpu_matmul",
-        "gpu_copied",
+        "gpu_tile_16x32_gpu_conv_tiles", "gpu_tile_16x32_gpu_conv_pairs", "gpu_conv_direct", "gpu_matmul", "gpu_copied",
     }  # fmt: skip
     for code in found.values():
         assert code.startswith(".version 7.0\n.target sm_80\n")
@@ -112,6 +111,15 @@ def test_what_hopper_alone_has_is_left_out_elsewhere(tmp_path: Path) -> None:
     for name, code in taken.items():
         assert ("wgmma" in code) == ("_4w_" in name)
         assert spills(assembled(code, tmp_path)) == []
+
+
+def test_a_row_of_whose_weights_shared_memory_holds_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(few_rows, "STAGED_BYTES", 0)
+    monkeypatch.setattr(few_rows, "HELD_BYTES", 5000)
+    product = [np.zeros((1, 64), np.float32), np.zeros((6600, 64), np.float32), None]
+    ((name, code),) = codes([(MatMul(trans_b=True), product)]).items()
+    assert "gpu_one_row_held_gpu_matmul_few" in name
+    assert spills(assembled(code, tmp_path)) == []
 
 
 @pytest.mark.in_turns(6)

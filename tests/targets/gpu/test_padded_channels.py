@@ -1,4 +1,4 @@
-"""Images of three channels get a fourth, where elements are shorter than words."""
+"""Images of three channels get a fourth, so that more is copied at once."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def camera(dtype: str, channels: int, x_zero: int = 0) -> Graph:
 @pytest.mark.parametrize(
     ("dtype", "channels", "added"),
     [("int8", 3, 1), ("int8", 6, 2), ("int8", 8, 0), ("float16", 3, 1), ("bfloat16", 5, 3), ("float16", 6, 0),
-     ("float32", 3, 0)],
+     ("float32", 3, 1), ("float32", 9, 0)],
 )  # fmt: skip
 def test_channels_fill_words(dtype: str, channels: int, added: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(padded_channels, "FEWEST_MACS", 0)

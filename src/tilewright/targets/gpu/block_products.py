@@ -24,7 +24,7 @@ from tilewright.targets.cpu.block_products import packed
 from tilewright.targets.generic.linear import FLOAT
 from tilewright.targets.generic.movement import INDICES
 from tilewright.targets.gpu.block_forms import FORMATS, BlockProduct, RowsOfBlocks, layout
-from tilewright.targets.gpu.few_rows import GROUPS, PIECE, shape_params, staged
+from tilewright.targets.gpu.few_rows import GROUPS, PIECE, shape_params, with_held
 from tilewright.targets.gpu.summed import ADDED, SummedBlockProduct, sum_params
 
 BYTES = frozenset({"uint8"})
@@ -71,11 +71,9 @@ def more_rows(name: str, op: Op, types: Types) -> str | None:
     return other_format(name, op, types) or (None if one else "it takes one row")
 
 
-def with_staged(kernel: Kernel, name: str) -> tuple[Kernel, ...]:
-    """A kernel of one row, and before it the one with weights in shared memory if they are floats."""
-    if name not in FLOATS:
-        return (kernel,)
-    return staged(kernel, header(f"{name}_staged")), kernel
+def of_one_row(kernel: Kernel, name: str) -> tuple[Kernel, ...]:
+    """A kernel of one row; with weights in shared memory if they are floats."""
+    return with_held(kernel, header(f"{name}_staged"), header(f"{name}_held")) if name in FLOATS else (kernel,)
 
 
 def _products(op: type[Op], name: str) -> tuple[Kernel, ...]:
@@ -90,7 +88,7 @@ def _products(op: type[Op], name: str) -> tuple[Kernel, ...]:
         unsupported_reason=partial(other_format, name), header="gpu_few_rows.h", around=header(name),
         activations=ACTIVATIONS,
     )  # fmt: skip
-    return *with_staged(short, name), tiles
+    return *of_one_row(short, name), tiles
 
 
 def _lookup(name: str) -> Kernel:

@@ -35,8 +35,8 @@ MOST_GROUPS = 16
 STAGED_BYTES, STAGED_OF_ALL = 48 * 1024, 180 * 1024
 """Weights that a group brings to shared memory before its turn, at most, and the groups of a multiprocessor."""
 HELD_GROUPS, HELD_BYTES, HELD_ROUND = 2, 96 * 1024, 16 * 1024
-"""On a multiprocessor, where shared memory holds some rounds of a group alone: what it has for each with x, and the most
-that a round has, if warps can share columns."""
+"""On a multiprocessor, where shared memory holds some rounds of a group alone: what it has for each with x, and the
+most that a round has, if warps can share columns."""
 FEWEST_HELD = 2
 """Rounds: while one is multiplied, another one comes."""
 ELEMENT = 4
@@ -49,8 +49,8 @@ def shape_params(
     """How so many pairs of columns are shared among groups: the fields of tw_columns. Items read a row in `pieces`.
     Warps share columns as far as there are multiprocessors for more groups, and pieces for all items; where there are
     more columns than that, groups have several one after the other: fewest on the multiprocessor that has most, where
-    shared memory holds them (rows of w have so many bytes), or at least some of them at once. (Numbers: what was fastest
-    on an H200.)"""
+    shared memory holds them (rows of w have so many bytes), or at least some of them at once. (Numbers: what was
+    fastest on an H200.)"""
     chip, sharing = costs().multiprocessors, 1
     while 2 * sharing <= WARPS and _may_share(twos, 2 * sharing, pieces, chip):
         sharing *= 2
@@ -172,27 +172,38 @@ def few(
         op, source, f"{left} {right} {bias} {ADDED} -> Y", {bias: FLOAT}, params, unsupported_reason=reason,
         header="gpu_few_rows.h", activations=ACTIVATIONS,
     )  # fmt: skip
-    return stored_rows(kernel, f"{left} {right} {ADDED} Y", right)
+    return stored_rows(kernel, f"{left} {right} {ADDED} Y")
 
 
-def stored_rows(kernel: Kernel, short: str, weights: str) -> tuple[Kernel, ...]:
-    """Those for one row with weights in shared memory, for one row, and for several."""
+def stored_rows(kernel: Kernel, short: str) -> tuple[Kernel, ...]:
+    """Those for one row, with weights in shared memory as far as it holds them, and for several."""
     one = replace(kernel, around="gpu_one_row.h", unsupported_reason=partial(_more_rows, kernel.unsupported_reason))
-    held = staged(one, "gpu_one_row_staged.h")
-    return (*stored(held, short), *stored(one, short), *stored(kernel, short))
+    held = with_held(one, "gpu_one_row_staged.h", "gpu_one_row_held.h")
+    return tuple(form for each in (*held, kernel) for form in stored(each, short))
 
 
-def staged(kernel: Kernel, around: str) -> Kernel:
-    """That kernel where weights of its groups go through shared memory."""
-    return replace(kernel, around=around, unsupported_reason=partial(_too_large, kernel))
+def with_held(kernel: Kernel, all_of_them: str, some: str) -> tuple[Kernel, ...]:
+    """That kernel where shared memory holds all weights of its groups, or some at a time, and the kernel itself."""
+    reasons = {all_of_them: partial(_not_all_held, kernel), some: partial(_none_held, kernel)}
+    return *(replace(kernel, around=name, unsupported_reason=reason) for name, reason in reasons.items()), kernel
 
 
-def _too_large(kernel: Kernel, op: Op, types: Types) -> str | None:
+def _not_all_held(kernel: Kernel, op: Op, types: Types) -> str | None:
     reason = kernel.unsupported_reason(op, types)
-    if reason is not None:
-        return reason
-    held = cast(Params, kernel.params(op, types)["shape"])["held"]
-    return None if held else "shared memory does not hold its weights"
+    return reason or (None if _held(kernel, op, types)[0] else "shared memory does not hold its weights")
+
+
+def _none_held(kernel: Kernel, op: Op, types: Types) -> str | None:
+    reason = kernel.unsupported_reason(op, types)
+    return reason or (None if _held(kernel, op, types)[1] else "shared memory holds no part of its weights")
+
+
+def _held(kernel: Kernel, op: Op, types: Types) -> tuple[bool, bool]:
+    """Whether shared memory holds all rounds, or some."""
+    shape = cast(Params, kernel.params(op, types)["shape"])
+    twos, sharing, groups, held = (cast(int, shape[name]) for name in ("twos", "sharing", "groups", "held"))
+    rounds = -(-twos // (groups * (WARPS // sharing)))
+    return held >= rounds, 0 < held < rounds
 
 
 def _more_rows(reason: Reason, op: Op, types: Types) -> str | None:

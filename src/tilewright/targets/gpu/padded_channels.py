@@ -12,9 +12,9 @@ import numpy as np
 
 from tilewright.errors import instance
 from tilewright.ir.graph import Builder, Graph, Node
+from tilewright.ir.types import TensorType
 from tilewright.ops._linear import NARROW
 from tilewright.ops.conv import Conv
-from tilewright.ir.types import TensorType
 from tilewright.ops.pad import Pad
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite

@@ -30,7 +30,7 @@ from tilewright.target.kernel import Kernel
 from tilewright.target.structs.common import activation_params
 from tilewright.targets.generic.linear import FLOAT
 from tilewright.targets.gpu.block_forms import FORMATS, BlockProduct, layout, values
-from tilewright.targets.gpu.block_products import BYTES, columns_params, header, other_format, row_step, with_staged
+from tilewright.targets.gpu.block_products import BYTES, columns_params, header, of_one_row, other_format, row_step
 from tilewright.targets.gpu.few_rows import MOST_ROWS, PIECE, element_bytes, shape_params, stored_rows
 
 MOST = 3
@@ -131,14 +131,13 @@ def _of_blocks(name: str) -> tuple[Kernel, ...]:
         Projections, "gpu_projections.c", SIGNATURE, dtypes, unsupported_reason=partial(other_format, name),
         header="gpu_projections.h", around=header(name), activations=ACTIVATIONS,
     )  # fmt: skip
-    return with_staged(kernel, name)
+    return of_one_row(kernel, name)
 
 
 KERNELS = (
     *stored_rows(
         Kernel(Projections, "gpu_projections.c", SIGNATURE, {}, header="gpu_projections.h", activations=ACTIVATIONS),
         "X W W1 W2 Y Y1 Y2",
-        "W",
     ),
     *(kernel for name in FORMATS for kernel in _of_blocks(name)),
 )

@@ -2,8 +2,8 @@
  * several warps that share them. Of a row of w an item has 16 bytes at a time, several pieces of both rows on their way;
  * the first ones come while the launch before ends, and those of the next two columns while the sums of these are joined.
  *
- * Where TW_IS_STAGED is defined, weights of some rounds come to shared memory while the launches before go on, and those
- * of later rounds take their places: an item reads what it has copied itself. x is there as floats, scaled.
+ * Where TW_IS_STAGED is defined, all weights of a group come to shared memory while the launches before go on: an item
+ * reads what it has copied itself. Where TW_IS_HELD is, there are too many for that: gpu_columns_held.h.
  *
  * Of weights in blocks (gpu_block.h) an item has 32 at a time. As neighbours would read distant places of x at once, that
  * is brought to shared memory first, TW_CHUNK elements of its one row at a time.
@@ -24,6 +24,8 @@
 #include "gpu_few_rows.h"
 #ifdef TW_IS_STAGED
 #define TW_DYNAMIC_BYTES tw_staged_bytes(&params->shape, sizeof(TW_WEIGHT))
+#elif defined(TW_IS_HELD)
+#define TW_DYNAMIC_BYTES tw_held_bytes(&params->shape, sizeof(TW_WEIGHT))
 #endif
 #include "gpu_async.h"
 #include "gpu_lanes.h"
@@ -33,23 +35,11 @@
 #include "gpu_block.h"
 #endif
 
-/* Whether a group brings x to shared memory, scaled, and finds the sum of its squares then. */
-#if defined(TW_BLOCK_BITS) || (defined(TW_IS_STAGED) && defined(TW_GPU_DEVICE))
-#define TW_BRINGS_X 1
-#else
-#define TW_BRINGS_X 0
-#endif
-
 enum {
   TW_WARP = 32,
   TW_WARPS = TW_FEW_ROWS_WARPS,
-  /* Of a row: those of both columns, and where it is scaled that of its squares. */
-  TW_SUMS = 2 + (TW_IS_SCALED && !TW_BRINGS_X)
+  TW_SUMS = 2 + TW_IS_SCALED /* of a row: those of both columns, and where it is scaled that of its squares */
 };
-
-#if TW_BRINGS_X
-TW_GROUP_SHARED(float, tw_squares, [TW_WARPS]);
-#endif
 
 /* Rows of w for two columns. */
 typedef struct {
@@ -70,6 +60,7 @@ typedef struct {
 } __attribute__((aligned(16), may_alias)) tw_four;
 
 TW_GROUP_SHARED(tw_four, tw_x, [TW_CHUNK / TW_BLOCK * TW_STORED_BLOCK / 4]);
+TW_GROUP_SHARED(float, tw_squares, [TW_WARPS]);
 
 typedef const TW_LOCAL tw_four *tw_x_row;
 
@@ -151,7 +142,7 @@ TW_GPU void tw_add_piece(float *sums, const tw_weights *one, const tw_weights *o
     const float value = scale ? element * scales.at[k] : element;
     sums[0] += value * TW_OF_WORDS(TW_WEIGHT, TW_WEIGHT_LOAD, one->at, k);
     sums[1] += value * TW_OF_WORDS(TW_WEIGHT, TW_WEIGHT_LOAD, other->at, k);
-    if (TW_SUMS > 2 && scale) sums[TW_SUMS - 1] += element * element;
+    if (TW_IS_SCALED && scale) sums[TW_SUMS - 1] += element * element;
   }
 }
 
@@ -234,9 +225,9 @@ TW_GPU tw_two_sums tw_sums_of(const tw_columns *p, int32_t round, int32_t team, 
     const TW_LOCAL float *const own = &tw_sums[round % 2][team * p->sharing + warp][row * TW_SUMS];
     found.one += own[0];
     found.other += own[1];
-    if (TW_SUMS > 2) found.squares += own[TW_SUMS - 1];
+    if (TW_IS_SCALED) found.squares += own[TW_SUMS - 1];
   }
-#if TW_BRINGS_X
+#ifdef TW_BLOCK_BITS
   found.squares = 0.0f;
   TW_UNROLL for (int32_t warp = 0; warp < TW_WARPS; warp++) found.squares += tw_squares[warp];
 #endif
@@ -244,8 +235,50 @@ TW_GPU tw_two_sums tw_sums_of(const tw_columns *p, int32_t round, int32_t team, 
 }
 
 #if defined(TW_IS_STAGED) && defined(TW_GPU_DEVICE)
-#include "gpu_columns_staged.h"
+
+TW_GROUP_DYNAMIC(tw_weights, tw_staged);
+
+/* Where the first of the two rows of w lie that the warps of an item have in a round; the other one is behind it. */
+TW_GPU TW_LOCAL tw_weights *tw_staged_rows(const tw_columns *p, int32_t round, int32_t t) {
+  const int32_t teams = TW_WARPS / p->sharing, team = t / (TW_WARP * p->sharing);
+  return tw_staged + (round * teams + team) * 2 * (p->inner / TW_PIECE);
+}
+
+TW_GPU void tw_stage(const tw_work *work, const tw_columns *p, int32_t rounds, int32_t t) {
+  const int32_t lanes = TW_WARP * p->sharing, pieces = p->inner / TW_PIECE;
+  for (int32_t round = 0; round < rounds; round++) {
+    const tw_two_rows rows = tw_rows_there(work, p, round, t);
+    TW_LOCAL tw_weights *const to = tw_staged_rows(p, round, t);
+    TW_UNROLL_BY(4)
+    for (int32_t i = t % lanes; i < pieces; i += lanes) {
+      tw_copy_16(to + i, rows.one + i * TW_PIECE, 1);
+      tw_copy_16(to + pieces + i, rows.other + i * TW_PIECE, 1);
+    }
+  }
+  tw_copies_commit();
+}
+
+/* An item's share of the sums of two columns. */
+TW_GPU void tw_share_staged(float *sums, const tw_columns *p, const TW_FACTOR *x, const float *scale, int32_t round,
+                            int32_t t) {
+  const int32_t lanes = TW_WARP * p->sharing, pieces = p->inner / TW_PIECE;
+  const TW_LOCAL tw_weights *const rows = tw_staged_rows(p, round, t);
+  TW_UNROLL for (int32_t i = 0; i < TW_MOST_ROWS * TW_SUMS; i++) sums[i] = 0.0f;
+  TW_UNROLL_BY(4)
+  for (int32_t i = t % lanes; i < pieces; i += lanes) {
+    const tw_weights one = rows[i], other = rows[pieces + i];
+    tw_add_pieces(sums, &one, &other, p, x, scale, i * TW_PIECE, 0);
+  }
+}
+
+#define TW_BEFORE_OTHERS(T) tw_stage(work, p, rounds, T)
+#define TW_ROUND(T, ROUND) tw_share_staged(sums[TW_OWN(T)], p, x, scale, ROUND, T)
+
 #endif
+
+#if defined(TW_IS_HELD) && defined(TW_GPU_DEVICE)
+#include "gpu_columns_held.h"
+#else
 
 TW_GPU void tw_multiply_columns(const tw_columns *p, const tw_work *work, const TW_FACTOR *x, const float *scale) {
   const int32_t lanes = TW_WARP * p->sharing, teams = TW_WARPS / p->sharing, step = lanes * TW_PIECE;
@@ -255,16 +288,15 @@ TW_GPU void tw_multiply_columns(const tw_columns *p, const tw_work *work, const 
 #endif
   TW_ITEM_OWN(float, sums, [TW_MOST_ROWS * TW_SUMS]);
   TW_ITEM_OWN(float, other, [TW_MOST_ROWS * TW_SUMS]);
-#if TW_BRINGS_X
+#ifdef TW_BLOCK_BITS
   TW_ITEM_OWN(float, squares, [1]);
   TW_ITEMS(t) { squares[TW_OWN(t)][0] = 0.0f; }
 #endif
   TW_LET_OTHERS();
 #ifdef TW_ROUND
-  TW_ITEMS(t) { tw_stage_first(work, p, scale, t); }
+  TW_ITEMS(t) { TW_BEFORE_OTHERS(t); }
   TW_AFTER_OTHERS();
-  TW_ITEMS(t) { squares[TW_OWN(t)][0] = tw_bring_row(p, x, scale, t); }
-  TW_MEET();
+  tw_copies_pending(0);
 #else
   TW_ITEMS(t) { tw_fetch(ahead[TW_OWN(t)], tw_rows_there(work, p, 0, t), p->inner, t % lanes * TW_PIECE, step); }
   TW_AFTER_OTHERS();
@@ -296,7 +328,7 @@ TW_GPU void tw_multiply_columns(const tw_columns *p, const tw_work *work, const 
     TW_UNROLL for (int32_t row = 0; row < TW_MOST_ROWS; row++) {
       if (row < p->rows) TW_SUM_LANES(sums, other, row * TW_SUMS, TW_SUMS, TW_WARP);
     }
-#if TW_BRINGS_X
+#ifdef TW_BLOCK_BITS
     if (!round) TW_SUM_LANES(squares, other, 0, 1, TW_WARP);
 #endif
     TW_ITEMS(t) {
@@ -304,7 +336,7 @@ TW_GPU void tw_multiply_columns(const tw_columns *p, const tw_work *work, const 
         TW_UNROLL for (int32_t i = 0; i < TW_MOST_ROWS * TW_SUMS; i++) {
           tw_sums[round % 2][t / TW_WARP][i] = sums[TW_OWN(t)][i];
         }
-#if TW_BRINGS_X
+#ifdef TW_BLOCK_BITS
         if (!round) tw_squares[t / TW_WARP] = squares[TW_OWN(t)][0];
 #endif
       }
@@ -319,5 +351,7 @@ TW_GPU void tw_multiply_columns(const tw_columns *p, const tw_work *work, const 
     }
   }
 }
+
+#endif
 
 #endif

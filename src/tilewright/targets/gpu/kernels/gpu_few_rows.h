@@ -9,7 +9,7 @@ typedef struct {
   int32_t rows, inner, x_row;
   int32_t twos; /* pairs of columns */
   int32_t sharing, groups;
-  int32_t held; /* rounds whose weights shared memory has at once; 0: they do not go through it */
+  int32_t held; /* rounds whose weights shared memory has at once; all, some, or 0 */
 } tw_columns;
 
 enum { TW_FEW_ROWS_WARPS = 4 /* of a group; WARPS in few_rows.py */ };
@@ -20,8 +20,13 @@ static inline int32_t tw_rounds(const tw_columns *p) {
   return (p->twos + at_once - 1) / at_once;
 }
 
-/* What a group has in shared memory: x as floats, and weights, whose elements have so many bytes. */
+/* Of the weights of a group, whose elements have so many. */
 static inline int32_t tw_staged_bytes(const tw_columns *p, int32_t element) {
+  return tw_rounds(p) * (TW_FEW_ROWS_WARPS / p->sharing) * 2 * p->inner * element;
+}
+
+/* What a group has in shared memory where that holds some rounds: x as floats, and weights. */
+static inline int32_t tw_held_bytes(const tw_columns *p, int32_t element) {
   return p->inner * 4 + p->held * (TW_FEW_ROWS_WARPS / p->sharing) * 2 * p->inner * element;
 }
 

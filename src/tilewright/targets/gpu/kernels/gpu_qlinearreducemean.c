@@ -1,4 +1,6 @@
-/* y = requant(sum(x - x_zero) * mul / count) over some axes: a group for each result */
+/* y = requant(sum(x - x_zero) * mul / count) over some axes: a group for each result, of few items as there are
+ * as many results as channels */
+#define TW_GROUP_SIZE 64
 #include "gpu.h"
 #include "qlinear_mean.h"
 #include "qlinearreducemean.h"

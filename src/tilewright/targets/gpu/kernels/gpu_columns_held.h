@@ -1,9 +1,15 @@
-/* Weights in shared memory, for gpu_columns.h: `held` rounds of a group at once, each in the place of the one so many
- * before. The first ones come while the launches before go on. */
-#ifndef TW_GPU_COLUMNS_STAGED_H
-#define TW_GPU_COLUMNS_STAGED_H
+/* Products of one row with large matrices, for gpu_columns.h: shared memory holds the weights of `held` rounds of a group,
+ * each in the place of the one so many before. The first ones come while the launches before go on; then all that is
+ * waited for is memory, as warps do their rounds at their own pace, and columns are ended many rounds later. x is in
+ * shared memory too, as floats, scaled. */
+#ifndef TW_GPU_COLUMNS_HELD_H
+#define TW_GPU_COLUMNS_HELD_H
 
-enum { TW_PARTS = TW_PIECE / 4, TW_MOST_PENDING = 4 };
+enum {
+  TW_PARTS = TW_PIECE / 4,
+  TW_MOST_PENDING = 4,
+  TW_KEPT_ROUNDS = 32 /* whose sums are kept until all of them are ended */
+};
 
 typedef struct {
   float at[4];
@@ -11,16 +17,16 @@ typedef struct {
 
 /* x, and behind it the weights. A piece of x lies in parts of four elements, all first parts before all second ones:
  * neighbours then read neighbours. */
-TW_GROUP_DYNAMIC(tw_weights, tw_staged);
+TW_GROUP_DYNAMIC(tw_weights, tw_held);
 
 TW_GPU TW_LOCAL tw_four_of_x *tw_part_of_x(const tw_columns *p, int32_t part, int32_t piece) {
-  return (TW_LOCAL tw_four_of_x *)tw_staged + part * (p->inner / TW_PIECE) + piece;
+  return (TW_LOCAL tw_four_of_x *)tw_held + part * (p->inner / TW_PIECE) + piece;
 }
 
 /* Where the first of the two rows of w lie that the warps of an item have in a round; the other one is behind it. */
-TW_GPU TW_LOCAL tw_weights *tw_staged_rows(const tw_columns *p, int32_t round, int32_t t) {
+TW_GPU TW_LOCAL tw_weights *tw_held_rows(const tw_columns *p, int32_t round, int32_t t) {
   const int32_t teams = TW_WARPS / p->sharing, team = t / (TW_WARP * p->sharing);
-  return tw_staged + p->inner / 4 + (round % p->held * teams + team) * 2 * (p->inner / TW_PIECE);
+  return tw_held + p->inner / 4 + (round % p->held * teams + team) * 2 * (p->inner / TW_PIECE);
 }
 
 /* What copies of a round are counted as goes on behind the last one. */
@@ -28,7 +34,7 @@ TW_GPU void tw_stage(const tw_work *work, const tw_columns *p, int32_t round, in
   const int32_t lanes = TW_WARP * p->sharing, pieces = p->inner / TW_PIECE;
   if (round < tw_rounds(p)) {
     const tw_two_rows rows = tw_rows_there(work, p, round, t);
-    TW_LOCAL tw_weights *const to = tw_staged_rows(p, round, t);
+    TW_LOCAL tw_weights *const to = tw_held_rows(p, round, t);
     TW_UNROLL_BY(4)
     for (int32_t i = t % lanes; i < pieces; i += lanes) {
       tw_copy_16(to + i, rows.one + i * TW_PIECE, 1);
@@ -81,9 +87,9 @@ TW_GPU void tw_rounds_pending(int32_t count) {
 }
 
 /* An item's share of the sums of two columns. */
-TW_GPU void tw_share_staged(float *sums, const tw_work *work, const tw_columns *p, int32_t round, int32_t t) {
+TW_GPU void tw_share_held(float *sums, const tw_work *work, const tw_columns *p, int32_t round, int32_t t) {
   const int32_t lanes = TW_WARP * p->sharing, pieces = p->inner / TW_PIECE;
-  const TW_LOCAL tw_weights *const rows = tw_staged_rows(p, round, t);
+  const TW_LOCAL tw_weights *const rows = tw_held_rows(p, round, t);
   tw_rounds_pending(p->held - 1);
   sums[0] = sums[1] = 0.0f;
   TW_UNROLL_BY(4)
@@ -100,6 +106,59 @@ TW_GPU void tw_share_staged(float *sums, const tw_work *work, const tw_columns *
   tw_stage(work, p, round + p->held, t);
 }
 
-#define TW_ROUND(T, ROUND) tw_share_staged(sums[TW_OWN(T)], work, p, ROUND, T)
+TW_GROUP_SHARED(float, tw_squares, [TW_WARPS]);
+
+/* The sum of all squares, of which items have parts; all meet in between. */
+TW_GPU float tw_sum_of_squares(float own, int32_t t) {
+  float squares = 0.0f;
+  TW_UNROLL for (int32_t apart = 1; apart < TW_WARP; apart *= 2) own += tw_of_other_lane(own, apart);
+  if (t % TW_WARP == 0) tw_squares[t / TW_WARP] = own;
+  TW_MEET();
+  TW_UNROLL for (int32_t warp = 0; warp < TW_WARPS; warp++) squares += tw_squares[warp];
+  return squares;
+}
+
+/* What warps have found in some rounds, of which each does what it does at its own pace. */
+TW_GROUP_SHARED(float, tw_found, [TW_KEPT_ROUNDS][TW_WARPS][2]);
+
+/* Ends the columns of the rounds that are kept. */
+TW_GPU void tw_end_rounds(const tw_work *work, const tw_columns *p, int32_t first, int32_t count, float squares,
+                          int32_t t) {
+  const int32_t teams = TW_WARPS / p->sharing;
+  for (int32_t i = t; i < count * teams; i += TW_GROUP_SIZE) {
+    const int32_t round = i / teams, team = i % teams;
+    const int32_t two = tw_two_of(p, first + round, team * TW_WARP * p->sharing);
+    tw_two_sums found = {0.0f, 0.0f, squares};
+    for (int32_t warp = team * p->sharing; warp < (team + 1) * p->sharing; warp++) {
+      found.one += tw_found[round][warp][0];
+      found.other += tw_found[round][warp][1];
+    }
+    if (two < p->twos) tw_end(work, two, 0, &found);
+  }
+}
+
+TW_GPU void tw_multiply_columns(const tw_columns *p, const tw_work *work, const TW_FACTOR *x, const float *scale) {
+  const int32_t rounds = tw_rounds(p);
+  TW_LET_OTHERS();
+  TW_ITEMS(t) {
+    tw_stage_first(work, p, scale, t);
+    TW_AFTER_OTHERS();
+    const float squares = tw_sum_of_squares(tw_bring_row(p, x, scale, t), t);
+    for (int32_t first = 0; first < rounds; first += TW_KEPT_ROUNDS) {
+      const int32_t count = rounds - first < TW_KEPT_ROUNDS ? rounds - first : TW_KEPT_ROUNDS;
+      if (first) TW_MEET();
+      for (int32_t round = 0; round < count; round++) {
+        float sums[2];
+        tw_share_held(sums, work, p, first + round, t);
+        TW_UNROLL for (int32_t i = 0; i < 2; i++) {
+          TW_UNROLL for (int32_t apart = 1; apart < TW_WARP; apart *= 2) sums[i] += tw_of_other_lane(sums[i], apart);
+          if (t % TW_WARP == 0) tw_found[round][t / TW_WARP][i] = sums[i];
+        }
+      }
+      TW_MEET();
+      tw_end_rounds(work, p, first, count, squares, t);
+    }
+  }
+}
 
 #endif

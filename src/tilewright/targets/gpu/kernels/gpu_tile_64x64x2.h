@@ -1,8 +1,0 @@
-/* Tiles of 64 x 64, by 2 teams. */
-#define TW_TM 64
-#define TW_TN 64
-#define TW_WM 2
-#define TW_WN 2
-#define TW_STAGES 4
-#define TW_ROW_BYTES 128
-#define TW_SLICES 2
