@@ -14,6 +14,7 @@ from numpy.random import Generator, default_rng
 
 from tests.emulator.test_qemu import needs_qemu
 from tests.support.checks import Case
+from tests.targets.cortex_m.test_elements import norm
 from tests.targets.rv32.machine import LARGE, kernels, run_on_board
 from tests.targets.rv32.test_kernels import KINDS, computed_product, conv, product, requant, some_bytes
 from tilewright import targets
@@ -231,3 +232,10 @@ def test_sums_that_32_bits_hold() -> None:
         x = [random.integers(-size, size, shape).astype(kind) for size, kind in zip(reach, kinds, strict=True)]
         cases.append((op, x))
     assert run(cases, inputs=2) == {"qlinearadd_mve"}
+
+
+@needs_qemu
+def test_norms() -> None:
+    random = default_rng(44)
+    types = (("int8", "int8"), ("uint8", "uint8"), ("int16", "int8"), ("int8", "int16"), ("uint16", "uint8"))
+    assert run([norm(random, *pair) for pair in types * 12], inputs=1) == {"qlinearrownorm_mve"}

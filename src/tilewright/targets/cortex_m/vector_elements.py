@@ -9,12 +9,14 @@ from tilewright.ir.requant import Requant, requants_of
 from tilewright.ir.rounding import Rounding
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
+from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.cortex_m.vector_offers import LEAST_SHIFT
 from tilewright.targets.generic.linear import TOTALS
+from tilewright.targets.microcontroller.elementwise import not_in_words
 
 SHORT = TOTALS - {"int32"}
 LARGEST = 1 << 29
@@ -66,6 +68,10 @@ KERNELS = (
     Kernel(
         RequantShift, "requantshift_mve.c", "X mul:int32 add:int32 -> Y", {"X": TOTALS, "Y": SHORT},
         unsupported_reason=all_fit, header="requantshift.h",
+    ),
+    Kernel(
+        QLinearRowNorm, "qlinearrownorm_mve.c", "X mul:int32 add:int32 -> Y", {"X": SHORT, "Y": SHORT},
+        unsupported_reason=not_in_words, header="qlinearrownorm.h",
     ),
     Kernel(
         QLinearReduceMean, "qlinearreducemean_mve.c", "X -> Y", {"X": SHORT, "Y": TOTALS},
