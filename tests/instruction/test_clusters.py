@@ -65,6 +65,16 @@ def test_convolutions_on_quad(tmp_path: Path, pattern: str, dtype: str) -> None:
         assert program.check().agrees
 
 
+def test_a_convolution_over_one_axis_on_quad(tmp_path: Path) -> None:
+    random, builder = np.random.default_rng(5), Builder("one axis")
+    x = builder.input("x", TensorType("int8", (1, 5, 12)))
+    w = builder.constant(random.integers(-128, 128, (8, 5, 3)).astype(np.int8))
+    builder.output(builder.add(Conv((1,), (1,), (1, 1), x_zero=5), [x, w])[0])
+    program = made(builder.build(), "quad", free(tmp_path, "dot4_s8"))
+    assert kernels(program) & {"conv_words_last", "conv_words_second"}
+    assert program.check().agrees
+
+
 @pytest.mark.parametrize("target", ["quad", "snitch", "siracusa"])
 def test_requantisations(tmp_path: Path, target: str) -> None:
     """Of TensorFlow Lite's networks, alone and beside products of bytes."""

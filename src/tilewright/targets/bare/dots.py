@@ -66,9 +66,9 @@ def _unsupported(op: Op, types: Types, channels_last: bool) -> str | None:
 
 def cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
     conv = cast(Conv, op)
-    taps = math.prod(extents[loop] for loop in "crs")
+    taps = math.prod(extents.get(loop, 1) for loop in "crs")
     words, filters = -(-taps // 4), extents["f"]
-    windows = extents["n"] * extents["y"] * extents["x"]
+    windows = math.prod(extents.get(loop, 1) for loop in "nyx")
     fours, blocks = -(-windows // 4), -(-filters // 4)
     weights = filters * OF.filter + 4 * blocks * words * (OF.loose_word if taps % 4 else OF.word)
     products = fours * blocks * (OF.block + OF.block_word * words)
