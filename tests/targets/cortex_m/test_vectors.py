@@ -22,12 +22,13 @@ from tilewright.errors import instance, present
 from tilewright.ir.graph import Builder
 from tilewright.ir.requant import full_range
 from tilewright.ir.rounding import Rounding
-from tilewright.ir.types import Array, type_of
+from tilewright.ir.types import Array, limits, type_of
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
+from tilewright.ops.qlinearsoftmax import QLinearSoftmax
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.tfliteadd import Summand, TfliteAdd
@@ -231,6 +232,8 @@ def test_sums_that_32_bits_hold() -> None:
         shape = (5, 37) if shift == 15 else (139,)
         x = [random.integers(-size, size, shape).astype(kind) for size, kind in zip(reach, kinds, strict=True)]
         cases.append((op, x))
+    halved = QLinearAdd(1 << 13, 1 << 13, 0, full_range(14, "int16", 3, "half_even"))
+    cases.append((halved, [some_bytes(random, "int8", 61) for _ in range(2)]))
     assert run(cases, inputs=2) == {"qlinearadd_mve"}
 
 
@@ -239,3 +242,27 @@ def test_norms() -> None:
     random = default_rng(44)
     types = (("int8", "int8"), ("uint8", "uint8"), ("int16", "int8"), ("int8", "int16"), ("uint16", "uint8"))
     assert run([norm(random, *pair) for pair in types * 12], inputs=1) == {"qlinearrownorm_mve"}
+
+
+def softmax(random: Generator, x_type: str, rounding: str, count: int) -> Case:
+    """Any exponentials and factors."""
+    x = random.integers(*limits(x_type), (3, count), x_type)
+    table = np.round(2.0**24 * np.exp(-np.arange(256) / random.integers(3, 60))).astype(np.int32)
+    shift = int(random.integers(40, 56))
+    numerator = int(random.integers(1 << 40, 1 << min(shift + 8, 60)))
+    return QLinearSoftmax(1, numerator, full_range(shift, "int8", -128, rounding)), [x, table]
+
+
+def halves(rounding: str, count: int) -> Case:
+    """The same exponential for all elements, whose results lie in the middle between two numbers."""
+    x, table = np.zeros((1, count), np.int8), np.full(256, 1 << 24, np.int32)
+    return QLinearSoftmax(1, (4 * count + 1) * count << 43, full_range(44, "int8", -128, rounding)), [x, table]
+
+
+@needs_qemu
+def test_softmax() -> None:
+    random = default_rng(9)
+    kinds = [(kind, rounding) for kind in ("int8", "uint8") for rounding in ("half_up", "half_even")]
+    cases = [softmax(random, *kind, count) for kind in kinds for count in (1, 2, 7, 16, 64)]
+    cases += [halves(rounding, count) for rounding in ("half_up", "half_even") for count in (3, 12)]
+    assert run(cases) == {"qlinearsoftmax_mve"}

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import cast
 
 from tilewright.ir.op import Op
 from tilewright.ir.requant import Requant, requants_of
-from tilewright.ir.rounding import Rounding
+from tilewright.ir.rounding import UP_OR_EVEN, Rounding
+from tilewright.ops._linear import NARROW
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.qlinearrownorm import QLinearRowNorm
+from tilewright.ops.qlinearsoftmax import QLinearSoftmax
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.tfliteadd import TfliteAdd
@@ -19,6 +22,7 @@ from tilewright.targets.generic.linear import TOTALS
 from tilewright.targets.microcontroller.elementwise import not_in_words
 
 SHORT = TOTALS - {"int32"}
+WORD = 32
 LARGEST = 1 << 29
 """Of limits: totals beyond 32 bits are larger all the same."""
 
@@ -39,6 +43,14 @@ def doubled_down(op: Op, types: Types) -> str | None:
     exponents = add.first.exponent, add.second.exponent, add.exponent
     is_twice = add.requant.rounding == Rounding.DOUBLE and max(exponents) <= 0
     return None if is_twice else "it rounds twice, after the product"
+
+
+def not_side_by_side(op: Op, types: Types) -> str | None:
+    """Of a softmax, whose elements lie so; its shift leaves some of the upper word."""
+    softmax = cast(QLinearSoftmax, op)
+    if prod(types["X"].shape[softmax.axis + 1 :]) != 1:
+        return "it takes rows whose elements lie side by side"
+    return None if WORD < softmax.requant.shift < 2 * WORD - 1 else f"a shift of {softmax.requant.shift} bits"
 
 
 def last_axis_kept(op: Op, types: Types) -> str | None:
@@ -72,6 +84,10 @@ KERNELS = (
     Kernel(
         QLinearRowNorm, "qlinearrownorm_mve.c", "X mul:int32 add:int32 -> Y", {"X": SHORT, "Y": SHORT},
         unsupported_reason=not_in_words, header="qlinearrownorm.h",
+    ),
+    Kernel(
+        QLinearSoftmax, "qlinearsoftmax_mve.c", "X table:int32 -> Y", {"X": NARROW, "Y": SHORT}, roundings=UP_OR_EVEN,
+        unsupported_reason=not_side_by_side, header="qlinearsoftmax.h",
     ),
     Kernel(
         QLinearReduceMean, "qlinearreducemean_mve.c", "X -> Y", {"X": SHORT, "Y": TOTALS},
