@@ -188,9 +188,8 @@ def _check_kept(decode: Compiled, prefill: Compiled) -> None:
     texts = [GpuText(Writer(made.schedule, "")) for made in (decode, prefill)]
     one, other = ([state.name for state in text.kept_states] for text in texts)
     if one != other:
-        what = "has no kernel for the last attention of this model, which has a window or a soft cap"
-        hint = "use --target cpu, or a context within the window"
-        raise CompileError(f"target {decode.schedule.target.name}", what, hint)
+        what = "has no kernel for the last attention of this model, whose heads have too many channels"
+        raise CompileError(f"target {decode.schedule.target.name}", what, "use --target cpu")
 
 
 def _offset(schedule: Schedule, tensor: str) -> tuple[str, int]:

@@ -25,6 +25,7 @@ from tilewright.ops.concat import Concat
 from tilewright.ops.conv import Conv
 from tilewright.ops.fusedattention import FusedAttention
 from tilewright.ops.gelu import Gelu
+from tilewright.ops.limitedattention import LimitedAttention
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.mul import Mul
 from tilewright.ops.neg import Neg
@@ -148,6 +149,12 @@ def attentions() -> list[Case]:
         (FusedAttention(scale=0.125), [floats(2, 35, 4, 64), floats(2, 130, 2, 64), floats(2, 130, 2, 64)]),
         (FusedAttention(True, 3, 0.1), [floats(1, 97, 2, 128), floats(1, 100, 2, 128), floats(1, 100, 2, 68)]),
         (FusedAttention(True, 0, 0.1), [floats(1, 1, 6, 80), floats(1, 300, 2, 80), floats(1, 300, 2, 80), position]),
+        (
+            LimitedAttention(True, 0, 0.1, 70, 1.5),
+            [floats(1, 1, 6, 80), *(floats(1, 300, 2, 80) for _ in "kv"), position],
+        ),
+        (LimitedAttention(True, 3, 0.3, 66, 2.0), [floats(1, 197, 2, 64), *(floats(1, 200, 2, 64) for _ in "kv")]),
+        (LimitedAttention(False, 0, 0.3, 0, 0.5), [floats(1, 9, 2, 16), *(floats(1, 20, 2, 16) for _ in "kv")]),
     ]
 
 

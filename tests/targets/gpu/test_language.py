@@ -92,7 +92,15 @@ def test_on_a_driver(fake: Fake, folder: Path, wanted: tuple[list[int], np.ndarr
         lm.session().read([1, 2, 3])
 
 
-def test_a_last_attention_with_a_window_is_refused(tmp_path: Path) -> None:
-    talkers.save(tmp_path, architectures=["MistralForCausalLM"], model_type="mistral", sliding_window=4)
-    with pytest.raises(CompileError, match="the last attention of this model, which has a window or a soft cap"):
-        LanguageModel.load(tmp_path).compile("gpu", settings=Settings(gpu="host"), **SIZES)
+def test_windows(tmp_path: Path) -> None:
+    """Of layers that see a few tokens."""
+    talkers.save(tmp_path, architectures=["MistralForCausalLM"], model_type="mistral", sliding_window=9)
+    found = []
+    for target, settings in (("generic", None), ("gpu", Settings(gpu="host"))):
+        lm = LanguageModel.load(tmp_path).compile(target, settings=settings, **SIZES)
+        session = lm.session()
+        session.read(PROMPT)
+        found.append(session.scores())
+    layers = [*lm.compiled.modes.decoding.schedule.layers, *lm.compiled.modes.writers["prefill"].schedule.layers]
+    assert {layer.engine for layer in layers} == {"gpu"}
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-4, atol=1e-4 * np.abs(found[0]).max())

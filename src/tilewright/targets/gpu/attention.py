@@ -8,6 +8,7 @@ from functools import partial
 from tilewright.errors import instance
 from tilewright.ir.op import Op, Params
 from tilewright.ops.fusedattention import FusedAttention
+from tilewright.ops.limitedattention import LimitedAttention
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.gpu import turned
 from tilewright.targets.gpu.cached_attention import CachedAttention, caching
@@ -33,7 +34,10 @@ def attention_params(op: Op, types: Types) -> Params:
     steps = {f"{name.lower()}_token": joined or own[name].shape[2] * own[name].shape[3] for name in "QKV"}
     attention = op.attention if isinstance(op, JoinedAttention) else instance(op, FusedAttention)
     interleaved = int(isinstance(op, TurnedAttention) and op.interleaved)
-    return {"rows": attention.geometry(own), "scale": attention.scale, **steps, "interleaved": interleaved}
+    limits: Params = {}
+    if isinstance(attention, LimitedAttention):
+        limits = {"window": attention.window, "cap": attention.cap}
+    return {"rows": attention.geometry(own), "scale": attention.scale, **steps, "interleaved": interleaved, **limits}
 
 
 def too_many_channels(most: int, op: Op, types: Types) -> str | None:
@@ -52,7 +56,7 @@ def too_many_queries(most: int, op: Op, types: Types) -> str | None:
 def kernels(source: str, reason: Callable[[Op, Types], str | None], around: str = "") -> tuple[Kernel, ...]:
     return tuple(
         short
-        for op in (FusedAttention, JoinedAttention)
+        for op in (FusedAttention, LimitedAttention, JoinedAttention)
         for short in stored(
             Kernel(
                 op, source, "Q K V position:int32 -> Y", {}, attention_params, unsupported_reason=reason,
@@ -71,7 +75,7 @@ def few_queries(op: type[Op], most: int) -> tuple[Kernel, ...]:
     return stored(kernel, "Q K V key value Y keys values", "cosine sine")
 
 
-FEW = (FusedAttention, JoinedAttention, TurnedAttention, CachedAttention)
+FEW = (FusedAttention, LimitedAttention, JoinedAttention, TurnedAttention, CachedAttention)
 KERNELS = (
     *(kernel for op in FEW for most in CHANNELS for kernel in few_queries(op, most)),
     *(

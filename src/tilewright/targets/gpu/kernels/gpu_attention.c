@@ -54,6 +54,7 @@ typedef struct {
   TW_Y *y;
   const int32_t *position;
   int32_t first_row, seen;   /* by the last of its rows */
+  int32_t first;             /* key that one of its rows sees */
   int32_t k_parts, v_parts;  /* of so many channels */
 } tw_work;
 
@@ -138,8 +139,9 @@ TW_GPU void tw_store_scores(const tw_work *w, const float *score, int32_t block,
   const int32_t row = t / TW_KEYS * TW_OWN_ROWS, key = t % TW_KEYS;
   TW_UNROLL for (int32_t r = 0; r < TW_OWN_ROWS; r++) {
     const int32_t seen = tw_keys_seen(&w->p->rows, tw_query_of(w, row + r), w->position);
-    const float scaled = score[r] * w->p->scale;
-    ((TW_LOCAL float *)tw_scores)[(row + r) * TW_PITCH + key] = block * TW_KEYS + key < seen ? scaled : -INFINITY;
+    const int32_t token = block * TW_KEYS + key, is_seen = token < seen && token >= tw_first_seen(w->p, seen);
+    const float bent = tw_bent(w->p, score[r] * w->p->scale);
+    ((TW_LOCAL float *)tw_scores)[(row + r) * TW_PITCH + key] = is_seen ? bent : -INFINITY;
   }
 }
 
@@ -226,7 +228,7 @@ TW_GPU void group(const tw_gpu_attention_params *params, const TW_Q *q, const TW
       v + key * params->v_token + TW_GROUP_Y * r->width,
       y + (query * r->groups * r->repeat + head) * r->width,
       position, first_row, tw_keys_seen(r, last_row / r->repeat, position),
-      (r->length + TW_PART - 1) / TW_PART, (r->width + TW_PART - 1) / TW_PART};
+      tw_first_seen(params, tw_keys_seen(r, first_row / r->repeat, position)), (r->length + TW_PART - 1) / TW_PART, (r->width + TW_PART - 1) / TW_PART};
 #if TW_Q_IS_HALF && TW_IS_ASYNC
   if (!((r->length | r->width) & 7)) {
     TW_ITEMS(t) { tw_on_tensor_cores(&w, TW_PART * TW_MOST_PARTS, t); }
@@ -235,15 +237,16 @@ TW_GPU void group(const tw_gpu_attention_params *params, const TW_Q *q, const TW
 #endif
   TW_ITEM_OWN(tw_mix, mix, [1]);
   TW_ITEM_OWN(float, score, [TW_OWN_ROWS]);
+  const int32_t first_block = w.first / TW_KEYS;
   TW_ITEMS(t) {
     tw_copy_queries(&w, t);
-    tw_copy_step(&w, 0, t);
+    tw_copy_step(&w, first_block * (w.k_parts + w.v_parts), t);
     tw_copies_commit();
     *mix[TW_OWN(t)] = (tw_mix){-INFINITY, 0.0f, 0.0f, {{{0}}}};
   }
   const int32_t blocks = (w.seen + TW_KEYS - 1) / TW_KEYS, steps = blocks * (w.k_parts + w.v_parts);
-  int32_t step = 0;
-  for (int32_t block = 0; block < blocks; block++) {
+  int32_t step = first_block * (w.k_parts + w.v_parts);
+  for (int32_t block = first_block; block < blocks; block++) {
     TW_ITEMS(t) {
       TW_UNROLL for (int32_t i = 0; i < TW_OWN_ROWS; i++) score[TW_OWN(t)][i] = 0.0f;
     }

@@ -257,15 +257,16 @@ TW_GPU void group(const tw_gpu_attention_params *params, const TW_Q *q, const TW
     TW_UNROLL for (int32_t c = 0; c < TW_MIXED + 2; c++) mix[TW_OWN(t)][c] = 0.0f;
     mix[TW_OWN(t)][TW_MIXED] = -INFINITY;
   }
-  for (int32_t first = 0; first < w.seen; first += TW_TOKENS) {
+  const int32_t start_token = tw_first_seen(params, w.seen);
+  for (int32_t first = start_token; first < w.seen; first += TW_TOKENS) {
     const int32_t count = w.seen - first < TW_TOKENS ? w.seen - first : TW_TOKENS;
-    if (first) TW_MEET();
+    if (first != start_token) TW_MEET();
     tw_bring(tw_tokens, w.k, &w, w.k_token, w.length, first);
     tw_bring(tokens_v, w.v, &w, w.v_token, width, first);
     tw_copies_commit();
     if (new_key && now >= first && now < first + count) tw_write_new(params, &w, &own, cosine, sine, first);
     TW_ITEMS(t) {
-      if (!first && t < TW_MOST_CHANNELS) {
+      if (first == start_token && t < TW_MOST_CHANNELS) {
         const float element = t < r->length ? tw_turned_element(q, t, params, cosine, sine) * params->scale : 0.0f;
         tw_query[t / TW_PIECE].at[t % TW_PIECE] = element;
       }
@@ -283,7 +284,7 @@ TW_GPU void group(const tw_gpu_attention_params *params, const TW_Q *q, const TW
       TW_ITEMS(t) {
         TW_UNROLL for (int32_t i = 0; i < TW_TOGETHER; i++) {
           const int32_t token = start + i * TW_SLOTS + t / TW_LANES;
-          if (token < count) tw_mix(mix[TW_OWN(t)], tokens_v, token, score[TW_OWN(t)][i], t);
+          if (token < count) tw_mix(mix[TW_OWN(t)], tokens_v, token, tw_bent(params, score[TW_OWN(t)][i]), t);
         }
       }
     }

@@ -13,6 +13,8 @@ enum {
   TW_FOUND = TW_PART + 4 /* what a warp has found of a row: some channels, the largest score and the sum */
 };
 
+#define TW_LOG2_E 1.44269504f /* weights are powers of two */
+
 #if TW_Q_IS_BFLOAT
 #define TW_HALF "bf16"
 #else
@@ -84,13 +86,14 @@ TW_GPU void tw_arrive(void) {
 }
 
 /* Scores of 16 rows and 16 keys become weights; what was found before shrinks where one of them is larger. */
-TW_GPU void tw_weigh_tile(float (*score)[4], tw_warp_mix *mix, float scale, const int32_t *seen, int32_t first,
-                          int32_t depth, int32_t lane) {
+TW_GPU void tw_weigh_tile(float (*score)[4], tw_warp_mix *mix, const tw_gpu_attention_params *p, const int32_t *seen,
+                          int32_t first, int32_t depth, int32_t lane) {
   float most[2] = {mix->largest[0], mix->largest[1]};
   TW_UNROLL for (int32_t i = 0; i < 8; i++) {
     const int32_t key = first + i / 4 * 8 + lane % 4 * 2 + i % 2, row = i % 4 / 2;
     float *const at = &score[i / 4][i % 4];
-    *at = key < seen[row] ? *at * scale : -INFINITY;
+    const int32_t is_seen = key < seen[row] && key >= tw_first_seen(p, seen[row]);
+    *at = is_seen ? tw_bent(p, *at * p->scale) * TW_LOG2_E : -INFINITY;
     most[row] = *at > most[row] ? *at : most[row];
   }
   TW_UNROLL for (int32_t row = 0; row < 2; row++) {
@@ -120,14 +123,14 @@ TW_GPU void tw_attend(const tw_work *w, tw_warp_mix *mix, int32_t depth, int32_t
   TW_LOCAL uint8_t *const queries = (TW_LOCAL uint8_t *)tw_queries;
   TW_LOCAL uint8_t *const keys = (TW_LOCAL uint8_t *)tw_buffers + t / TW_WARP * TW_WARP_BYTES;
   TW_LOCAL uint8_t *const values = depth > TW_PART ? keys : keys + TW_WARP_BYTES / 2;
-  const float scale = w->p->scale * 1.44269504f;
   const int32_t seen[2] = {tw_keys_seen(r, tw_query_of(w, lane / 4), w->position),
                            tw_keys_seen(r, tw_query_of(w, lane / 4 + 8), w->position)};
   uint32_t q[TW_PART * TW_MOST_PARTS / 16][4];
   TW_UNROLL for (int32_t i = 0; i < depth / 16; i++) {
     tw_load_matrices(q[i], tw_piece_at(queries, lane % 16, i * 2 + lane / 16, depth));
   }
-  for (int32_t first = keys_first; first < w->seen; first += TW_WARPS * TW_WARP_KEYS) {
+  const int32_t before = w->first / (TW_WARPS * TW_WARP_KEYS) * (TW_WARPS * TW_WARP_KEYS);
+  for (int32_t first = before + keys_first; first < w->seen; first += TW_WARPS * TW_WARP_KEYS) {
     float score[2][4] = {{0.0f}};
     uint32_t b[4];
     tw_warp_meets();
@@ -144,7 +147,7 @@ TW_GPU void tw_attend(const tw_work *w, tw_warp_mix *mix, int32_t depth, int32_t
       tw_load_lines(values, w->v, w->p->v_token, first, r->width, w->seen, depth, lane);
       tw_arrive();
     }
-    tw_weigh_tile(score, mix, scale, seen, first, depth, lane);
+    tw_weigh_tile(score, mix, w->p, seen, first, depth, lane);
     const uint32_t weights[4] = {tw_two(score[0][0], score[0][1]), tw_two(score[0][2], score[0][3]),
                                  tw_two(score[1][0], score[1][1]), tw_two(score[1][2], score[1][3])};
     TW_UNROLL for (int32_t i = 0; i < depth / 8; i += 2) {
