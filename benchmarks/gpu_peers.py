@@ -6,10 +6,11 @@
 A case is a network of gpu_networks.py and fp32, fp16, bf16 or int8: `resnet18-fp16`. A decoder is one token behind 128
 others, with a cache for 512: 1e6 / us are its tokens in a second. The folder holds a compressed library for x86-64
 Linux of each, inputs, and what the network means: outputs of PyTorch in fp32, of the reference for decoders, or of
-integers, which are exact, of target cpu. Measured are the launch of a call's graph without copies (the mean of 100), a
-whole call with arrays of the computer, the first call, memory of the GPU beyond weights and arena, and the distance
-from what it means, as a part of the largest output. PyTorch: eager, recorded as a CUDA graph, and compiled by Inductor
-and recorded; true fp32, no TF32."""
+integers, which are exact, of target cpu. Llama-3.2-1B is a whole language model (gpu_language.py), whose distance is
+the part of its tokens that PyTorch would not choose. Measured are the launch of a call's graph without copies (the mean
+of 100), a whole call with arrays of the computer, the first call, memory of the GPU beyond weights and arena, and the
+distance from what it means, as a part of the largest output. PyTorch: eager, recorded as a CUDA graph, and compiled by
+Inductor and recorded; true fp32, no TF32."""
 
 from __future__ import annotations
 
@@ -30,14 +31,18 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import gpu_language
+
 CASES = (
     "resnet18-fp16", "resnet50-fp16", "mobilenet_v2-fp16", "efficientnet_b0-fp16", "vit_b_16-fp16", "bert_base-fp16",
     "resnet18-fp32", "mobilenet_v2-fp32", "resnet50-int8", "mobilenet_v2-int8", "smollm2_135m-bf16",
-    "qwen2_5_0_5b-bf16",
+    "qwen2_5_0_5b-bf16", "llama_3_2_1b-bf16",
 )  # fmt: skip
 FLOATS = ("fp32", "fp16", "bf16")
 TRIPLE = "x86_64-linux-gnu.2.28"
 CALLS, LAUNCHES = 30, 100
+WHOLE = ("llama_3_2_1b",)
+"""Decoders that are built as `generate` has them: with a file of weights, which a library cannot hold."""
 POSITION, TOKENS = 128, 33
 """Of the token that is decoded; a number of tokens that no other axis of a decoder has."""
 INDEX = "cases.json"
@@ -72,6 +77,8 @@ def _built(folder: Path, case: str) -> dict[str, Any]:
 
     name, precision = case.rsplit("-", 1)
     prefix = case.replace("-", "_")
+    if name in WHOLE:
+        return gpu_language.build(folder, case, DECODERS[name], _library)
     made = (_decoder if name in DECODERS else _network)(name, precision, prefix)
     steps = {f"x{step}_{number}": x for step, (given, _) in enumerate(made.steps) for number, x in enumerate(given)}
     np.savez_compressed(folder / f"{case}.npz", **steps, **{f"y{step}": y for step, (_, y) in enumerate(made.steps)})
@@ -164,7 +171,7 @@ def _library(place: Path) -> Path:
     """Of the C that is written there."""
     from tilewright.toolchain.compiler import find_cross_compiler
 
-    sources = [str(path) for path in (place / "c").rglob("*.[cS]") if path.name != "main.c"]
+    sources = [str(path) for path in (place / "c").rglob("*.[cS]") if path.name not in ("main.c", "talk.c")]
     zig = find_cross_compiler().command[0]
     flags = ["-target", TRIPLE, "-mcpu=x86_64_v3", "-std=c99", "-O3", "-shared", "-fPIC", "-s", "-I", str(place / "c")]
     libraries = ["-lm", "-ldl", "-lpthread"]
@@ -327,7 +334,7 @@ def measure(folder: Path, cases: Sequence[str], wanted: str, until: float) -> No
         for case in cases or list(known):
             about = known[case]
             try:
-                results[case] = Ours(folder, case, about, Path(place)).measured()
+                results[case] = _ours(folder, case, about, Path(place))
             except (RuntimeError, OSError) as error:
                 print(f"{case:24} failed: {error}", flush=True)
                 continue
@@ -336,6 +343,15 @@ def measure(folder: Path, cases: Sequence[str], wanted: str, until: float) -> No
             cells = "".join(f"{_cell(key, results[case].get(key)):>14}" for key in COLUMNS)
             print(f"{case:24}{cells}  {about['layers']}, {' '.join(about['cpu']) or 'none'}", flush=True)
     (folder / "measured.json").write_text(json.dumps(results, indent=1))
+
+
+def _ours(folder: Path, case: str, about: dict[str, Any], place: Path) -> dict[str, float]:
+    if not about.get("is_language"):
+        return Ours(folder, case, about, place).measured()
+    from gpu_networks import DECODERS
+
+    opened = gpu_language.Language(folder, case, about, place)
+    return opened.measured(DECODERS[case.rsplit("-", 1)[0]], free_bytes)
 
 
 def _cell(key: str, value: float | None) -> str:
