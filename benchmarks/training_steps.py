@@ -2,9 +2,10 @@
 
     python benchmarks/training_steps.py [NAME ...]
 
-A step is the train network of one sample, inputs and outputs in L2. `without buffers`: weights are constants in L3 and
-gradients are results, as the weights and their accumulation buffers together are larger than L2. The DS-CNN has random
-weights, and gradients of our own. Two floating-point operations are counted for each product of a convolution or matrix
+A step is the train network of one sample, or of the autoencoder's batch, inputs and outputs in L2. `without buffers`:
+weights are constants in L3 and gradients are results, as the weights and their accumulation buffers together are larger
+than L2. The DS-CNN and the autoencoder have random weights, and gradients of our own; the autoencoder's weights are
+updated `in place`, by SGD. Two floating-point operations are counted for each product of a convolution or matrix
 product, at 360 MHz.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +33,7 @@ from tilewright.ir.types import Array
 from tilewright.pipeline import Compiled
 from tilewright.program import Program
 from tilewright.training.making import Recipe, make_training
+from tilewright.training.recipes import loss_of
 
 MODELS = ROOT / "training" / "Models"
 HERTZ = 360e6
@@ -109,20 +112,50 @@ def ds_cnn_model() -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
-def ds_cnn() -> tuple[Program, dict[str, Array]]:
-    found = load(ds_cnn_model())
-    train: Graph = make_training(found.graph, Recipe(), found.learning).train
-    random = np.random.default_rng(2)
-    data = random.normal(size=train.types[train.inputs[0]].shape).astype(np.float32)
-    made = Compiled(*pipeline.stages(train, "siracusa", "ds_cnn"))
-    return Program(made, "ds_cnn", None, 0.0), dict(zip(train.inputs, (data, np.array([3], np.int32)), strict=True))
+def autoencoder_model(batch: int) -> onnx.ModelProto:
+    """The sizes of MLPerf Tiny's, without batch normalisation."""
+    random = np.random.default_rng(1)
+    sizes = [640, 128, 128, 128, 128, 8, 128, 128, 128, 128, 640]
+    weights: dict[str, Array] = {}
+    nodes: list[onnx.NodeProto] = []
+    for number, (before, after) in enumerate(pairwise(sizes)):
+        if nodes:
+            nodes.append(helper.make_node("Relu", [nodes[-1].output[0]], [f"relu{number}"]))
+        name = f"layer{number}"
+        weights[f"{name}.weight"] = (random.normal(size=(after, before)) * np.sqrt(2 / before)).astype(np.float32)
+        weights[f"{name}.bias"] = np.zeros(after, np.float32)
+        inputs = [nodes[-1].output[0] if nodes else "x", f"{name}.weight", f"{name}.bias"]
+        nodes.append(helper.make_node("Gemm", inputs, [name], name=name, transB=1))
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [batch, 640]) for name in ("x", nodes[-1].output[0]))
+    stored = [numpy_helper.from_array(value, name) for name, value in weights.items()]
+    graph = helper.make_graph(nodes, "autoencoder", [x], [y], stored)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def our_own(model: onnx.ModelProto, recipe: Recipe) -> tuple[Program, dict[str, Array]]:
+    """A step with gradients of our own, and noise for it, of class 3."""
+    found = load(model)
+    train: Graph = make_training(found.graph, recipe, found.learning).train
+    random, feeds = np.random.default_rng(2), dict[str, Array]()
+    for name in train.inputs:
+        kind = train.types[name]
+        is_label = kind.dtype == "int32"
+        feeds[name] = (
+            np.full(kind.shape, 3, np.int32) if is_label else random.normal(size=kind.shape).astype(np.float32)
+        )
+    return Program(Compiled(*pipeline.stages(train, "siracusa", "step")), "step", None, 0.0), feeds
+
+
+def autoencoder() -> tuple[Program, dict[str, Array]]:
+    return our_own(autoencoder_model(64), Recipe(loss=loss_of("mse"), in_place=True))
 
 
 STEPS: dict[str, Callable[[], tuple[Program, dict[str, Array]]]] = {
     "SimpleMLP": lambda: of_peer("SimpleMLP/simplemlp_train"),
     "ResNet8": lambda: of_peer("ResNet8/resnet8_train"),
     "CCT, convolutions frozen, without buffers": lambda: of_peer("CCT/cct_train", has_buffers=False),
-    "DS-CNN": ds_cnn,
+    "DS-CNN": lambda: our_own(ds_cnn_model(), Recipe()),
+    "autoencoder, 64 samples, in place": autoencoder,
 }
 
 

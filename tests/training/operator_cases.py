@@ -11,6 +11,7 @@ import numpy as np
 from tilewright import ops
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array
+from tilewright.ops._fourier import twiddles
 
 RANDOM = np.random.default_rng(5)
 
@@ -136,6 +137,8 @@ def movement() -> Iterator[Case]:
     yield case("TopK", apart(3, 6), k=2, axis=1)
     taps = np.array([[0, 1], [1, 2], [2, 2]], np.int32)
     yield case("Resize", real(2, 3, 4), taps, real(3, 2), axis=1, wanted=(0,))
+    for parts, inverse in ((1, False), (2, False), (2, True)):
+        yield case("FFT", real(2, 8, parts), twiddles(8, inverse), factor=0.5, wanted=(0,))
 
 
 def products() -> Iterator[Case]:

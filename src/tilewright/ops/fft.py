@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.affine import axis_loops, whole
 from tilewright.ir.op import Index
 from tilewright.ir.types import Array, Shapes, TensorType
@@ -47,4 +48,10 @@ class FFT(Internal):
         points = X[..., 0] if X.shape[-1] == 1 else X[..., 0] + 1j * X[..., 1].astype(np.complex128)
         forward = bool(W[W.shape[0] // 2, 1] <= 0)
         found = np.fft.fft(points) if forward else np.fft.ifft(points, norm="forward")
-        return np.asarray(np.stack([found.real, found.imag], axis=-1) * self.factor, np.float32)
+        return np.asarray(np.stack([found.real, found.imag], axis=-1) * self.factor, X.dtype)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        """The transform in the other direction; of numbers without an imaginary part, the real part of that."""
+        roots = at["W"] * at["W"].constant(np.array([1.0, -1.0]))
+        found = at.gradient.apply("FFT", roots, factor=self.factor)
+        return {"X": found.part(found.rank - 1, 0, at["X"].shape[-1])}
