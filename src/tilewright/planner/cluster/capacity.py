@@ -199,7 +199,10 @@ def first_values(graph: Graph, memories: Paths, memory: Memory) -> int:
     return sum(map(memory.whole_constant, kept)) if memory == memories.first_values else 0
 
 
-LESS_STATE = "keep less from call to call; of a training, train fewer weights, for example --trainable last:2"
+LESS_STATE = (
+    "keep less from call to call; of a training, keep no gradients (--in-place), or train fewer weights, for example "
+    "--trainable last:2"
+)
 
 
 def check_states(mapped: Mapped, settings: Settings) -> None:
