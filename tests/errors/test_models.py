@@ -46,7 +46,7 @@ def test_a_truncated_file_says_so(tmp_path: Path) -> None:
     path.write_bytes(small().SerializeToString()[:100])
     error = refusal(path)
     assert error.where == str(path)
-    assert "not an ONNX file, or a damaged one (100 bytes)" in error.what
+    assert "is not an ONNX file, or is damaged (100 bytes)" in error.what
 
 
 def test_a_language_model_is_for_another_command(tmp_path: Path) -> None:

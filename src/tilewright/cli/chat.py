@@ -57,6 +57,9 @@ Load = Annotated[Path | None, typer.Option("--load", metavar="FILE", help="Conti
 MostTokens = Annotated[int | None, typer.Option("--tokens", min=1, help="The most tokens of an answer.")]
 Warmth = Annotated[float, typer.Option("--temperature", help="0 always takes the most likely token.")]
 
+ENDED_BY = {"tokens": "--tokens", "context": "the end of --context"}
+"""What ends an answer, in the words of the options."""
+
 
 def chat(
     model: Checkpoint, planning: Sizes, target: HostTarget = "cpu", system: System = "", load: Load = None,
@@ -178,7 +181,8 @@ class _Console:
         show("")
         if self.is_terminal and reply is not None:
             read = f"{reply.prompt_tokens - reply.reused_tokens} of {reply.prompt_tokens} tokens read"
-            print(f"[{read}, {reply.tokens} said, {seconds:.1f} s, {reply.stopped}]", file=sys.stderr)
+            ended = ENDED_BY.get(reply.stopped, reply.stopped)
+            print(f"[{read}, {reply.tokens} said, {seconds:.1f} s, ended by {ended}]", file=sys.stderr)
 
     def _refuse(self, error: CompileError) -> None:
         from tilewright.cli.process import error_dict

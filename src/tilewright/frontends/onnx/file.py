@@ -60,7 +60,9 @@ def _parse(data: bytes, where: str) -> onnx.ModelProto:
     try:
         proto.ParseFromString(data)
     except DecodeError:
-        damaged = CompileError(where, f"not an ONNX file, or a damaged one ({len(data)} bytes)", "export it again")
+        what = f"is not an ONNX file, or is damaged ({len(data)} bytes)"
+        hint = "give an .onnx, .tflite, .pt2 or .keras file; export a damaged one again"
+        damaged = CompileError(where, what, hint)
         raise no_graph(data, where) or damaged from None
     if not proto.graph.node and (other := no_graph(data, where)):
         raise other
