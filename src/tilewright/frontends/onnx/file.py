@@ -61,7 +61,7 @@ def _parse(data: bytes, where: str) -> onnx.ModelProto:
         proto.ParseFromString(data)
     except DecodeError:
         what = f"is not an ONNX file, or is damaged ({len(data)} bytes)"
-        hint = "give an .onnx, .tflite, .pt2 or .keras file; export a damaged one again"
+        hint = "give an .onnx, .tflite, .pt2 or .keras file; if it is one, export it again"
         damaged = CompileError(where, what, hint)
         raise no_graph(data, where) or damaged from None
     if not proto.graph.node and (other := no_graph(data, where)):
