@@ -116,6 +116,7 @@ def test_what_hopper_alone_has_is_left_out_elsewhere(tmp_path: Path) -> None:
 def test_a_row_of_whose_weights_shared_memory_holds_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(few_rows, "STAGED_BYTES", 0)
     monkeypatch.setattr(few_rows, "HELD_BYTES", 5000)
+    monkeypatch.setattr(few_rows, "SHORTEST_HELD", 0)
     product = [np.zeros((1, 64), np.float32), np.zeros((6600, 64), np.float32), None]
     ((name, code),) = codes([(MatMul(trans_b=True), product)]).items()
     assert "gpu_one_row_held_gpu_matmul_few" in name

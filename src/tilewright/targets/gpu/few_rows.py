@@ -37,8 +37,8 @@ STAGED_BYTES, STAGED_OF_ALL = 48 * 1024, 180 * 1024
 HELD_GROUPS, HELD_BYTES, HELD_ROUND = 2, 96 * 1024, 16 * 1024
 """On a multiprocessor, where shared memory holds some rounds of a group alone: what it has for each with x, and the
 most that a round has, if warps can share columns."""
-FEWEST_HELD = 2
-"""Rounds: while one is multiplied, another one comes."""
+FEWEST_HELD, SHORTEST_HELD = 2, 4096
+"""Rounds: while one is multiplied, another one comes; and bytes of a row, for shorter ones end too often."""
 ELEMENT = 4
 """Bytes of an element of x, in shared memory."""
 
@@ -71,7 +71,7 @@ def _with_some_held(twos: int, inner: int, pieces: int, row_bytes: int, chip: in
         sharing *= 2
     teams = WARPS // sharing
     held = (HELD_BYTES - ELEMENT * inner) // (2 * teams * row_bytes)
-    if held < FEWEST_HELD or twos < HELD_GROUPS * chip * teams:
+    if held < FEWEST_HELD or row_bytes < SHORTEST_HELD or twos < HELD_GROUPS * chip * teams:
         return {}
     rounds = -(-twos // (HELD_GROUPS * chip * teams))
     return {"sharing": sharing, "groups": -(-twos // (rounds * teams)), "held": min(held, rounds)}
