@@ -9,13 +9,17 @@ import pytest
 
 from tests.accelerator.test_networks import TFLITE, chain
 from tests.instruction.folders import of_pattern
+from tilewright import targets
+from tilewright.instruction.attach import with_instructions
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import TensorType
 from tilewright.ops.conv import Conv
 from tilewright.pipeline import Compiled, stages
 from tilewright.program import Program
+from tilewright.run.kernel_bench import Case, measure
 from tilewright.target.settings import Settings
+from tilewright.targets.bare.dots import cycles
 
 pytestmark = pytest.mark.in_turns(3)
 
@@ -63,6 +67,24 @@ def test_convolutions_on_quad(tmp_path: Path, pattern: str, dtype: str) -> None:
         program = made(layers(dtype, requant, channels_last), "quad", place)
         assert kernels(program) & {"conv_words_last", "conv_words_second"}
         assert program.check().agrees
+
+
+def test_costs_on_quad_are_near_what_is_simulated(tmp_path: Path) -> None:
+    """Points, and windows of which most meet the border; rows of whole words, and others."""
+    target = with_instructions(targets.find("quad"), [free(tmp_path, "dot4_s8")])
+    own = {kernel.stem: kernel for engine in target.engines for kernel in engine.kernels}
+    random, cases = np.random.default_rng(0), []
+    for stem, x, w, pads in (
+        ("conv_words_second", (1, 64, 4, 4), (16, 64, 1, 1), (0, 0, 0, 0)),
+        ("conv_words_second", (1, 6, 4, 4), (12, 6, 3, 3), (1, 1, 1, 1)),
+        ("conv_words_last", (1, 5, 5, 7), (12, 3, 3, 7), (1, 1, 1, 1)),
+    ):
+        bytes_of = (random.integers(-128, 128, shape).astype(np.int8) for shape in (x, w))
+        op = Conv((1, 1), (1, 1), pads, x_zero=5, channels_last=stem.endswith("last"))
+        cases.append(Case(own[stem], op, [*bytes_of, np.zeros(w[0], np.int32)]))
+    for case, found in zip(cases, measure(cases, target, cores=1), strict=True):
+        loops = case.op.extents({name: kind.shape for name, kind in case.types.items() if name != "Y"})
+        assert cycles(case.op, case.types, loops, 1).cores == pytest.approx(found.cycles, rel=0.2)
 
 
 def test_a_convolution_over_one_axis_on_quad(tmp_path: Path) -> None:
