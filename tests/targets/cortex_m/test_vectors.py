@@ -25,6 +25,7 @@ from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits, type_of
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.conv import Conv
+from tilewright.ops.isnan import IsNaN
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
@@ -95,6 +96,12 @@ def test_forms_mean_what_they_stand_for() -> None:
 def test_convolutions() -> None:
     random = default_rng(1)
     assert run([channels_last(conv(random, kind)) for kind in KINDS * 4]) == {"conv_mve"}
+
+
+@needs_qemu
+def test_what_is_no_number() -> None:
+    x = np.asarray([1.5, np.nan, -np.nan, np.inf, -np.inf, -0.0, 1e-40], np.float32)
+    run_on_board([(IsNaN(), [x]), (IsNaN(), [np.tile(x, 5)])], LARGE, target="cortex-m55")
 
 
 @needs_qemu
