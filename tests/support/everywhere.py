@@ -186,10 +186,10 @@ def _rows(program: Program, target: str, examples: Sequence[Example]) -> Iterato
             yield type(node.op).__name__, target, dtype, f"{OPERANDS}{examples[int(number)].test}"
 
 
-def main(folder: Path, wanted: Sequence[str]) -> None:
+def main(folder: Path, wanted: Sequence[str], *more: Example) -> None:
     warnings.simplefilter("ignore")
     joined = load(folder)
-    for one in of_node_tests().found.values():
+    for one in more:
         joined.add(one)
     examples = sorted(joined.found.values(), key=lambda one: (type(one.op).__name__, one.dtype))
     print(f"{len(examples)} examples of {len({type(one.op) for one in examples})} operators")
@@ -203,4 +203,4 @@ def main(folder: Path, wanted: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2:])
+    main(Path(sys.argv[1]), sys.argv[2:], *of_node_tests().found.values())
