@@ -72,7 +72,7 @@ class Recorder:
             self.seen.clear()
 
     def pytest_sessionfinish(self, session: Any) -> None:
-        if not self.kept:
+        if not self.kept and not self.examples.found:
             return
         if session.testscollected > 1:
             self._damage()
