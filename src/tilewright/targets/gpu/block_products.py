@@ -73,7 +73,9 @@ def more_rows(name: str, op: Op, types: Types) -> str | None:
 
 def of_one_row(kernel: Kernel, name: str) -> tuple[Kernel, ...]:
     """A kernel of one row; with weights in shared memory if they are floats."""
-    return with_held(kernel, header(f"{name}_staged"), header(f"{name}_held")) if name in FLOATS else (kernel,)
+    if name not in FLOATS:
+        return (kernel,)
+    return with_held(kernel, header(f"{name}_staged"), header(f"{name}_held"), lambda _: FLOAT_BYTES)
 
 
 def _products(op: type[Op], name: str) -> tuple[Kernel, ...]:

@@ -172,38 +172,48 @@ def few(
         op, source, f"{left} {right} {bias} {ADDED} -> Y", {bias: FLOAT}, params, unsupported_reason=reason,
         header="gpu_few_rows.h", activations=ACTIVATIONS,
     )  # fmt: skip
-    return stored_rows(kernel, f"{left} {right} {ADDED} Y")
+    return stored_rows(kernel, f"{left} {right} {ADDED} Y", right)
 
 
-def stored_rows(kernel: Kernel, short: str) -> tuple[Kernel, ...]:
+def stored_rows(kernel: Kernel, short: str, weights: str) -> tuple[Kernel, ...]:
     """Those for one row, with weights in shared memory as far as it holds them, and for several."""
     one = replace(kernel, around="gpu_one_row.h", unsupported_reason=partial(_more_rows, kernel.unsupported_reason))
-    held = with_held(one, "gpu_one_row_staged.h", "gpu_one_row_held.h")
+    held = with_held(one, "gpu_one_row_staged.h", "gpu_one_row_held.h", lambda types: element_bytes(types[weights]))
     return tuple(form for each in (*held, kernel) for form in stored(each, short))
 
 
-def with_held(kernel: Kernel, all_of_them: str, some: str) -> tuple[Kernel, ...]:
-    """That kernel where shared memory holds all weights of its groups, or some at a time, and the kernel itself."""
-    reasons = {all_of_them: partial(_not_all_held, kernel), some: partial(_none_held, kernel)}
+def with_held(
+    kernel: Kernel, all_of_them: str, some: str, element: Callable[[Types], int]
+) -> tuple[Kernel, ...]:  # fmt: skip
+    """That kernel where shared memory holds all weights of its groups, whose elements have so many bytes, or some at a
+    time, and the kernel itself."""
+    reasons = {all_of_them: partial(_not_all_held, kernel, element), some: partial(_none_held, kernel)}
     return *(replace(kernel, around=name, unsupported_reason=reason) for name, reason in reasons.items()), kernel
 
 
-def _not_all_held(kernel: Kernel, op: Op, types: Types) -> str | None:
+def _not_all_held(kernel: Kernel, element: Callable[[Types], int], op: Op, types: Types) -> str | None:
+    """Rows are as long as they are stored; parameters know them as floats of 32 bits."""
     reason = kernel.unsupported_reason(op, types)
-    return reason or (None if _held(kernel, op, types)[0] else "shared memory does not hold its weights")
+    if reason is not None:
+        return reason
+    rounds, shape = _rounds(kernel, op, types)
+    rows, inner, sharing, groups, held = (shape[name] for name in ("rows", "inner", "sharing", "groups", "held"))
+    group = 2 * (WARPS // sharing) * rounds * inner * element(types)
+    fits = rows == 1 and (held >= rounds or _fits(group, -(-groups // costs().multiprocessors)))
+    return None if fits else "shared memory does not hold its weights"
 
 
 def _none_held(kernel: Kernel, op: Op, types: Types) -> str | None:
     reason = kernel.unsupported_reason(op, types)
-    return reason or (None if _held(kernel, op, types)[1] else "shared memory holds no part of its weights")
+    if reason is not None:
+        return reason
+    rounds, shape = _rounds(kernel, op, types)
+    return None if 0 < shape["held"] < rounds else "shared memory holds no part of its weights"
 
 
-def _held(kernel: Kernel, op: Op, types: Types) -> tuple[bool, bool]:
-    """Whether shared memory holds all rounds, or some."""
-    shape = cast(Params, kernel.params(op, types)["shape"])
-    twos, sharing, groups, held = (cast(int, shape[name]) for name in ("twos", "sharing", "groups", "held"))
-    rounds = -(-twos // (groups * (WARPS // sharing)))
-    return held >= rounds, 0 < held < rounds
+def _rounds(kernel: Kernel, op: Op, types: Types) -> tuple[int, dict[str, int]]:
+    shape = cast("dict[str, int]", kernel.params(op, types)["shape"])
+    return -(-shape["twos"] // (shape["groups"] * (WARPS // shape["sharing"]))), shape
 
 
 def _more_rows(reason: Reason, op: Op, types: Types) -> str | None:

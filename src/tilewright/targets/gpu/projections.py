@@ -138,6 +138,7 @@ KERNELS = (
     *stored_rows(
         Kernel(Projections, "gpu_projections.c", SIGNATURE, {}, header="gpu_projections.h", activations=ACTIVATIONS),
         "X W W1 W2 Y Y1 Y2",
+        "W",
     ),
     *(kernel for name in FORMATS for kernel in _of_blocks(name)),
 )
