@@ -206,6 +206,11 @@ class Target:
         return virtual_soc(self.runner, f"target {self.name}").chip
 
     @property
+    def steps_down_gradients(self) -> bool:
+        """Whether a kernel may update a weight while it computes its gradient: no tile reads what another has changed."""
+        return not self.is_tiled
+
+    @property
     def is_tiled(self) -> bool:
         """Whether links bring what cores work on: layers are cut into tiles, and a plan weighs kernels, forms of
         weights and engines by what they and the transfers take."""

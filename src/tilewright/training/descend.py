@@ -37,7 +37,7 @@ class _Step:
 
 def descending(training: Training, target: Target) -> Training:
     """The same training for a target, where it has a kernel for that."""
-    if target.is_tiled:
+    if not target.steps_down_gradients:
         return training
     return training.with_graphs(train=descended(training.train))
 
