@@ -207,7 +207,7 @@ class Target:
 
     @property
     def steps_down_gradients(self) -> bool:
-        """Whether a kernel may update a weight while it computes its gradient: no tile reads what another has changed."""
+        """Whether a kernel may update a weight while it computes its gradient: no tile reads what another changed."""
         return not self.is_tiled
 
     @property
