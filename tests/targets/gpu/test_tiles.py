@@ -38,7 +38,7 @@ def integers(*shape: int, dtype: str = "int8") -> np.ndarray:
 
 
 def float_cases() -> list[Case]:
-    """Whole tiles and others, with words and 16 bytes at a time, alone and shared."""
+    """Whole tiles and others, with words, pairs of words and 16 bytes at a time, alone and shared."""
     strided = replace(LAST, strides=(2, 1), dilations=(1, 2), padding=(2, 0, 1, 3), activation=Relu())
     return [
         (LAST, [floats(1, 9, 7, 8), floats(20, 3, 3, 8), floats(20)]),
@@ -48,6 +48,7 @@ def float_cases() -> list[Case]:
         (MatMul(trans_b=True), [floats(5, 700), floats(40, 700), floats(40)]),
         (MatMul(trans_b=True, activation=Relu()), [floats(2, 30, 16), floats(65, 16), floats(2, 30, 65)]),
         (MatMul(trans_b=True), [floats(3, 7), floats(6, 7), None]),
+        (MatMul(trans_b=True), [floats(7, 50), floats(12, 50), None]),
     ]
 
 
@@ -74,7 +75,7 @@ def test_floats() -> None:
 @pytest.mark.parametrize("precision", ["fp16", "bf16"])
 @pytest.mark.one_in(2)
 def test_floats_in_16_bits(precision: str) -> None:
-    """Rows that are copied by 16 bytes, by words, and by elements."""
+    """Rows that are copied by 16 bytes, by 8, by words, and by elements."""
     settings = Settings(precision=precision)
     check_kernels(float_cases(), target="gpu", settings=settings)
 
@@ -89,7 +90,7 @@ def test_kernels_of_16_bits() -> None:
         builder.output(*builder.add(op, [x, *w]))
     planned = pipeline.stage(builder.build(), "gpu", "schedule", settings=Settings(precision="fp16"))
     taken = {layer.kernel.stem for layer in planned.layers if layer.node.op.kind in ("Conv", "MatMul")}
-    assert {stem.rsplit("_", 1)[1] for stem in taken} == {"tiles", "words", "elements"}
+    assert {stem.rsplit("_", 1)[1] for stem in taken} == {"tiles", "pairs", "words", "elements"}
 
 
 def test_integers() -> None:
