@@ -108,7 +108,7 @@ def _recipe(given: Mapping[str, Any]) -> Recipe:
     if given["loss"] == "cross_entropy":
         loss = CrossEntropy(tuple(given["class_weights"]), smoothing=given["smoothing"])
     learning = tuple(given["learning"]) or "all"
-    optimizer, in_place = getattr(tw, kind)(**options), given["in_place"]
+    optimizer, in_place = getattr(tw, kind)(**options), given.get("in_place", False)
     return Recipe(loss, optimizer, learning, given["accumulate"], given["statistics"], in_place=in_place)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tilewright.calibration.values import Sample, values
 from tilewright.ops.convinputgrad import ConvInputGrad
 from tilewright.ops.convweightgrad import ConvWeightGrad
+from tilewright.ops.convweightstep import ConvWeightStep
 from tilewright.ops.maxpoolgrad import MaxPoolGrad
 
 CONVOLUTIONS = (
@@ -34,6 +35,9 @@ def convolution_gradients() -> Iterator[Sample]:
                 strides, (1, 1), (pad,) * 4, groups=groups, kernel=(kernel, kernel), channels_last=is_last
             )
             yield of_filters, [x, g]
+            if not is_last:
+                step = ConvWeightStep(strides, (1, 1), (pad,) * 4, groups=groups, kernel=(kernel, kernel))
+                yield step, [x, g, values("float32", *shape), values("float32", 1)]
             of_operand = ConvInputGrad(
                 strides, (1, 1), (pad, pad, 0, 0), groups=groups, size=(height, width), channels_last=is_last
             )

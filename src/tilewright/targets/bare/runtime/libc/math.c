@@ -27,7 +27,7 @@ static int is_integer(double y) { return floor(y) == y; }
 static int is_odd(double y) { return is_integer(y) && floor(y / 2) * 2 != y; }
 
 /* By products: exact as long as 53 bits hold the result, which exp(y * log(x)) is not. */
-static double whole_power(double x, uint32_t y) {
+static __attribute__((noinline)) double whole_power(double x, uint32_t y) {
   double result = 1, square = x;
   for (; y != 0; y >>= 1) {
     if (y & 1) result *= square;
