@@ -22,6 +22,7 @@ from tests.passes.quantise.test_random import quantised_network
 from tests.passes.small import Small, integers
 from tests.passes.test_rejoin_slices import added_to_a_part
 from tests.planner import networks
+from tests.planner.arena import test_threads
 from tests.quantiser.prepare import test_conditions as preparing
 from tests.support import control_flow, models, states
 from tests.support.caches import remembering
@@ -43,6 +44,7 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.passes import Numbers, apply
+from tilewright.passes.fit.even_rows import even_rows
 from tilewright.passes.fuse_bias import FUSE_BIAS
 from tilewright.passes.numerics.hardware import LOSSLESS
 from tilewright.pipeline import DEFAULT, STAGES
@@ -182,6 +184,7 @@ def apply_some() -> None:
     for step, make, _ in (*conditions.CASES, *preparing.CASES):
         apply(make(), (step,))
     apply(short_factors(), (LOSSLESS,))
+    apply(test_threads.seven_rows("int8"), (even_rows(2),))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(padded_channels, "FEWEST_MACS", 0)
         apply(test_padded_channels.camera("int8", 3), (padded_channels.PAD_CHANNELS,))

@@ -11,6 +11,7 @@ import pytest
 
 from tilewright.toolchain import compiler, read_before
 from tilewright.toolchain.compiler import Compiler, compile_objects, find_cross_compiler
+from tilewright.toolchain.processes import Processes
 
 MVE = ["-target", "thumb-freestanding-eabihf", "-mcpu=cortex_m55+mve_fp", "-O2", "-g0", "-std=c99", "-Werror"]
 PLAIN = ["-target", "thumb-freestanding-eabi", "-mcpu=cortex_m4", "-O2", "-g0", "-std=c99", "-Werror"]
@@ -37,13 +38,14 @@ def compiled(folder: Path, text: str, flags: list[str], compiler: Compiler | Non
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """Commands with what was read before in them; clang takes each, or zig would compile."""
-    commands, real = list[list[str]](), subprocess.run
+    commands, alone, among_others = list[list[str]](), subprocess.run, Processes.run
 
-    def run(words: list[str], **given: object) -> object:
+    def noted(words: list[str]) -> list[str]:
         commands.extend([words] if "-include-pch" in words or "c-header" in words else [])
-        return real(words, **given)  # type: ignore[call-overload]
+        return words
 
-    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setattr(subprocess, "run", lambda words, **given: alone(noted(words), **given))
+    monkeypatch.setattr(Processes, "run", lambda self, words, **given: among_others(self, noted(words), **given))
     monkeypatch.setattr(Compiler, "run", lambda *given: pytest.fail("zig"))
     return commands
 

@@ -38,6 +38,7 @@ def with_parts(
             words[place] = _named(match[1], (first, end))
     if not found:
         return graph, asked, ()
+    _check_no_count(words)
     for name, spans in found.items():
         _check_apart(name, spans, words)
     cuts = {name: _cuts(graph.types[name].shape[0], spans) for name, spans in found.items()}
@@ -63,6 +64,13 @@ def _check_apart(name: str, spans: list[Span], words: Sequence[str]) -> None:
         again = _named(name, twice) if twice else name
         what = "has rows that are named twice" if twice else "is named as a whole and in parts"
         raise CompileError(f"trainable '{again}'", what, "name every row once")
+
+
+def _check_no_count(words: Sequence[str]) -> None:
+    counted = next((word for word in words if word.startswith("last:")), None)
+    if counted is not None:
+        what = "counts layers, which rows of a weight beside it are parts of"
+        raise CompileError(f"trainable '{counted}'", what, "name the weights of those layers")
 
 
 def _cuts(rows: int, spans: Sequence[Span]) -> list[Span]:

@@ -25,7 +25,7 @@ AT_ONCE = 4
 
 @dataclass(frozen=True)
 class Cycles:
-    """Of one core, fitted to 116 layers on `quad`: 2 % off in the median, at most 20 %."""
+    """Of one core, fitted to 116 layers on a cluster of four: 2 % off in the median, at most 20 %."""
 
     call: float = 990
     filter: float = 46

@@ -61,7 +61,8 @@ void TW_NAME(const tw_conv_gradient_params *params, const float *x, const float 
     if (y != w) memcpy(y, w, (size_t)(p->groups * p->filters * length) * sizeof *y);
     return;
   }
-  if (p->groups == 1 && plane == 1 && positions == 1 && length == p->channels) {
+  const int is_padded = p->pad_top != 0 || p->pad_left != 0;
+  if (p->groups == 1 && plane == 1 && positions == 1 && length == p->channels && !is_padded) {
     step_rows(&k, w, y);
     return;
   }

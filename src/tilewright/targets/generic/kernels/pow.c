@@ -8,11 +8,12 @@
 #if TW_Y_IS_FLOAT
 TW_BINARY(powf(a, (float)b))
 #elif TW_B_IS_FLOAT
-/* A library's pow() may be a rounding step below a whole number: truncated, 9^0.5 would be 2. */
+/* A library's pow() may be a rounding step below a whole number: truncated, 9^0.5 would be 2. Of large numbers, such a
+ * step is as long as what is truncated. */
 static inline TW_Y power(TW_Y a, TW_B b) {
   const double found = pow((double)a, (double)b), nearest = floor(found + 0.5);
-  const double step = fabs(found) * 1e-14;
-  return tw_saturate(fabs(found - nearest) <= step ? nearest : found);
+  const int is_close = fabs(found) < 1e12 && fabs(found - nearest) <= fabs(found) * 1e-14;
+  return tw_saturate(is_close ? nearest : found);
 }
 
 TW_BINARY(power(a, b))
