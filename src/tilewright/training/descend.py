@@ -56,7 +56,7 @@ def _joined(graph: Graph, weights: Mapping[str, str], node: Node, builder: Build
     operands = [_viewed(builder, name, shape) for name, shape in _images(graph, step.maker)]
     x_and_g = operands[::-1] if isinstance(step.maker.op, MatMul) else operands
     filters = _viewed(builder, step.weight, _as_images(graph.types[step.maker.key].shape))
-    (made,) = builder.add(step.op, [*x_and_g, filters, rate], name=node.name)
+    (made,) = builder.add(step.op, [*x_and_g, filters, _viewed(builder, rate, (1,))], name=node.name)
     return {node.key: _viewed(builder, made, graph.types[step.weight].shape)}
 
 

@@ -24,14 +24,23 @@ from tilewright.ir.requant import full_range
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits, type_of
 from tilewright.ops._scaling import Scaling
+from tilewright.ops.clip import Clip
 from tilewright.ops.conv import Conv
+from tilewright.ops.hardsigmoid import HardSigmoid
 from tilewright.ops.isnan import IsNaN
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.max import Max
+from tilewright.ops.maxpool import MaxPool
+from tilewright.ops.min import Min
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.qlinearsoftmax import QLinearSoftmax
+from tilewright.ops.reducemax import ReduceMax
+from tilewright.ops.relu import Relu
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
+from tilewright.ops.sign import Sign
+from tilewright.ops.softmax import Softmax
 from tilewright.ops.tfliteadd import Summand, TfliteAdd
 from tilewright.run import kernel_bench
 from tilewright.targets.cortex_m import vector_forms as forms
@@ -102,6 +111,21 @@ def test_convolutions() -> None:
 def test_what_is_no_number() -> None:
     x = np.asarray([1.5, np.nan, -np.nan, np.inf, -np.inf, -0.0, 1e-40], np.float32)
     run_on_board([(IsNaN(), [x]), (IsNaN(), [np.tile(x, 5)])], LARGE, target="cortex-m55")
+
+
+@needs_qemu
+def test_what_is_no_number_stays_so() -> None:
+    """Clang's vectors take it for smaller than a number that all elements are compared with."""
+    x = np.tile(np.asarray([[1.5, np.nan, -np.nan, -3, 0.25]], np.float32), (2, 5))
+    pixels = np.tile(x[:, :, None, None], (1, 1, 3, 3))
+    weights = default_rng(0).standard_normal((25, 20)).astype(np.float32)
+    cases: list[Case] = [
+        *((op, [x]) for op in (Relu(), Sign(), HardSigmoid(), Softmax(), Clip(0.0, 6.0), ReduceMax((0,)))),
+        *((op, [x, np.roll(x, 2)]) for op in (Max(), Min())),
+        (MaxPool(kernel=(2, 2)), [pixels]), (MatMul(activation=Relu()), [np.ones((3, 25), np.float32), weights]),
+        (MatMul(activation=Relu()), [np.vstack([x, np.ones((1, 25), np.float32)]), weights]),
+    ]  # fmt: skip
+    run_on_board(cases, LARGE, target="cortex-m55")
 
 
 @needs_qemu
