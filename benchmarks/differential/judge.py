@@ -69,8 +69,11 @@ class Place:
 
 def verdicts(cases: Sequence[Case], place: Place) -> list[Verdict]:
     """Of each case; all those that can be imported are one program, but for those that learn."""
-    if any(case.recipe for case in cases):
-        return [_learned(case, place) if case.recipe else verdicts([case], place)[0] for case in cases]
+    others = iter(_inferred([case for case in cases if not case.recipe], place))
+    return [_learned(case, place) if case.recipe else next(others) for case in cases]
+
+
+def _inferred(cases: Sequence[Case], place: Place) -> list[Verdict]:
     graphs = [_imported(case) for case in cases]
     sound = [(case, graph) for case, graph in zip(cases, graphs, strict=True) if isinstance(graph, Graph)]
     found = iter(_together(sound, place))

@@ -97,7 +97,7 @@ def test_swapped_operands(op: QLinearAdd | QLinearMul | TfliteAdd) -> None:
     np.testing.assert_array_equal(op.swapped().numpy(b, a), op.numpy(a, b))
 
 
-@pytest.mark.in_turns(4)
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("target", ["rv32", "quad"])
 @pytest.mark.parametrize("first", [True, False])
 def test_a_residual_block(target: str, first: bool) -> None:
@@ -117,7 +117,7 @@ PLACED = [
 ]
 
 
-@pytest.mark.in_turns(4)
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize(("placed", "expected"), PLACED, ids=["free", "sum", "both", "joined"])
 def test_layers_of_a_chain_are_placed(placed: dict[str, str], expected: dict[str, str]) -> None:
     settings = Settings(accelerators=(str(RESIDUAL),), placed=tuple(placed.items()))
@@ -166,7 +166,7 @@ def test_axes_that_a_reshape_keeps() -> None:
     assert mixed.mixed_by_view({"A": (6, 5), "B": (5, 2), "B2": (4, 3)}) == "MatMul"
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(4)
 @pytest.mark.parametrize("target", ["rv32", "quad"])
 def test_random_jobs(target: str) -> None:
     assert [(found.pattern, found.jobs) for found in check_folder(str(RESIDUAL), target, jobs=3)] == [

@@ -158,7 +158,7 @@ def held(made: Program) -> list[CrossbarConv]:
     return [node.op for node in made.compiled.quantised.nodes if isinstance(node.op, CrossbarConv)]
 
 
-@pytest.mark.in_turns(4)
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("target", ["rv32", "cortex-m4", "quad"])
 @pytest.mark.parametrize("made", [chain, dense])
 def test_ideal_networks_are_exact(target: str, made: Callable[[], Graph]) -> None:
@@ -182,7 +182,7 @@ def test_layers_with_channels_last_are_held_too() -> None:
         assert found.check().agrees
 
 
-@pytest.mark.in_turns(4)
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize(
     "cells",
     [

@@ -24,7 +24,7 @@ from tilewright.planner.program.program import CORES
 from tilewright.program import Program
 from tilewright.target.settings import Settings
 
-pytestmark = pytest.mark.in_turns(3)
+pytestmark = pytest.mark.in_turns(4)
 
 TFLITE = Requant(0, "int8", -128, 127, zero_point=3, rounding="double")
 

@@ -203,7 +203,7 @@ def test_a_device_without_registers_is_told_which_there_are() -> None:
 
 @pytest.mark.thorough
 @has_verilator
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(4)
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [

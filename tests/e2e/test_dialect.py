@@ -18,7 +18,7 @@ from tilewright.passes.fuse_requant import FUSE_REQUANT
 Build = Callable[[int], tuple[dialect.Model, list[str]]]
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("build", [dialect.cnn, dialect.transformer])
 @pytest.mark.parametrize("fused", [False, True])
 def test_compiled(build: Build, fused: bool) -> None:

@@ -104,7 +104,7 @@ def decode() -> Network:
     return chain(1, (1008, 256))
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(4)
 @pytest.mark.parametrize("place", ["NPU, weight memory", "NPU and cores, L2", "NPU and cores, L3", "cores, L3"])
 def test_4_bits_are_faster_than_8_where_weights_bound_the_time(decode: Network, place: str) -> None:
     narrow, whole = (measure("decode", decode, place, bits) for bits in (4, 8))

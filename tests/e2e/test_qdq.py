@@ -46,7 +46,7 @@ def one_layer_at_a_time(graph: Graph, found: Mapping[str, Array], wanted: Mappin
     return {node.key: evaluate_node(graph, node, given)[0] for node in graph.nodes}
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.parent.name)
 def test_every_quantised_tensor_agrees_with_onnxruntime(path: Path) -> None:
     model, feeds = load(path)
@@ -86,7 +86,7 @@ def test_no_float_is_computed_between_quantised_layers(path: Path) -> None:
     assert all(graph.types[name].elements == 1 for name in graph.constants if graph.types[name].dtype == "float32")
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.parent.name)
 def test_c_agrees_with_the_integers(path: Path) -> None:
     model, feeds = load(path)

@@ -50,7 +50,7 @@ def test_a_point_that_takes_too_long_is_given_up(model: Path, tmp_path: Path) ->
     assert again.computed == 0
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 def test_a_rerun_computes_what_changed_and_what_failed(model: Path, tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     first = exploring.explore(
@@ -93,7 +93,7 @@ main(["explore", *sys.argv[1:]])
 """
 
 
-@pytest.mark.in_turns(4)
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupt_keeps_what_is_finished(model: Path, tmp_path: Path, number: int, code: int) -> None:
     out = tmp_path / "out"

@@ -28,7 +28,7 @@ NETWORKS = [
 ]
 
 
-@pytest.mark.in_turns(4)
+@pytest.mark.in_turns(5)
 @needs_networks
 @pytest.mark.parametrize("path", NETWORKS, ids=label)
 def test_each_layer_is_within_a_step_of_onnxruntime(path: Path) -> None:

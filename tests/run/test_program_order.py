@@ -110,7 +110,7 @@ def recorded(case: str, old: str = "", new: str = "") -> Recorded:
     return Recorded(program, steps)
 
 
-@pytest.mark.in_turns(4)
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("case", CASES)
 def test_cores_do_what_the_program_says(case: str) -> None:
     run = recorded(case)
@@ -158,7 +158,7 @@ def in_bytes(event: TileEvent, groups: Mapping[int, int], is_queued: bool) -> tu
     return () if is_queued and isinstance(event, AwaitJob) else (event,)
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(4)
 @pytest.mark.parametrize("what", C_FAULTS)
 def test_other_c_is_found(what: str) -> None:
     run = recorded(*C_FAULTS[what])

@@ -16,7 +16,7 @@ from tests.planner.simulating import L1_BYTES, LOADED, in_noise, painted, progra
 from tests.support.networks import label, models, needs_networks
 from tilewright.target.settings import Settings
 
-pytestmark = pytest.mark.in_turns(2)
+pytestmark = pytest.mark.in_turns(3)
 
 SETTINGS = [
     Settings(cores, l1, None, home, buffering, engines, 1.0, weight_memory)
@@ -64,7 +64,7 @@ def test_awkward_networks(name: str) -> None:
     assert min(after.unused()) >= 16, "a stack was used to its end"
 
 
-@pytest.mark.in_turns(4)
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize(("cores", "l1"), [(2, None), (4, 20_000), (8, None), (8, 9_000)])
 def test_tiles_that_leave_less_than_a_kernel_takes(cores: int, l1: int | None) -> None:
     check = tw.compile(NETWORKS["leftovers"](), target="siracusa", settings=Settings(cores, l1, time_limit=1.0)).check()
@@ -80,7 +80,7 @@ def test_operands_of_concats_that_fit_in_no_part(l1: int) -> None:
     assert check.agrees, str(check.first_difference)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize(
     ("network", "l2", "ahead"), [(large_tables, 400_000, 0), (large_tables, 650_000, 1), (large_constants, 170_000, 1)]
 )

@@ -34,7 +34,7 @@ def names(path: Path) -> Iterator[str]:
             yield node.name
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(4)
 def test_nobody_else_asks_whether_layers_are_tiled() -> None:
     files = [path for path in SOURCES.rglob("*.py") if "targets" not in path.relative_to(SOURCES).parts]
     asking = {path.relative_to(SOURCES).as_posix() for path in files if "is_tiled" in names(path)}

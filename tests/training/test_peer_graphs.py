@@ -148,7 +148,7 @@ def test_graphs_that_do_not_fit_are_refused(command: Command, files: list[str | 
 PEER = ["SimpleMLP/simplemlp", "CCT/cct", "ResNet8/resnet8"]
 
 
-@pytest.mark.in_turns(4)
+@pytest.mark.in_turns(5)
 @pytest.mark.skipif(not PEERS.exists(), reason="the peer's training graphs are not there")
 @pytest.mark.parametrize("name", PEER)
 def test_graphs_of_the_peer_agree(command: Command, name: str) -> None:

@@ -17,7 +17,7 @@ from tilewright.ir.types import Array
 from tilewright.program import compile_model
 from tilewright.run.steps import reference_steps
 
-pytestmark = pytest.mark.in_turns(2)
+pytestmark = pytest.mark.in_turns(3)
 
 HANDLE = T("int8", (), kind="RESOURCE")
 STREAMING = ROOT / "tflite_streaming"
@@ -120,7 +120,7 @@ def steps_of(name: str) -> tuple[Array, Array]:
     return tuple(np.stack([arrays[f"{kind}_{k}"] for k in range(count)]) for kind in ("in", "tflm"))  # type: ignore[return-value]
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("target", ["generic", "siracusa"])
 @pytest.mark.parametrize("name", MODELS)
 def test_wake_words_equal_the_stored_outputs(name: str, target: str) -> None:
@@ -135,7 +135,7 @@ LOGIT, LAST_STATE = 67, 64
 """Tensors of both files that vary, unlike the answer to noise: before the last function, and the last state's."""
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize(("target", "tensor"), [("generic", LOGIT), ("siracusa", LOGIT), ("siracusa", LAST_STATE)])
 @pytest.mark.parametrize("name", MODELS)
 def test_wake_words_equal_tensorflow_lite_micro_inside(name: str, target: str, tensor: int) -> None:

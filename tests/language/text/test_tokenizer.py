@@ -63,7 +63,7 @@ def check(name: str, text: str, c: InC) -> None:
         assert c.decode(tokens) == ours(name).decode_bytes(tokens)
 
 
-@pytest.mark.in_turns(4)
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("name", MADE)
 def test_tokens_are_those_of_the_package(name: str, folder: Path) -> None:
     c = in_c(name, folder)

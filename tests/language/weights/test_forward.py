@@ -47,7 +47,7 @@ def test_perplexity_by_hand(tmp_path: Path) -> None:
     assert found.value == pytest.approx(math.exp((sum(losses) + losses[0]) / (len(losses) + 1)), rel=1e-5)
 
 
-@pytest.mark.in_turns(4)
+@pytest.mark.in_turns(5)
 @pytest.mark.skipif(not SLM.is_dir(), reason=f"no language model at {SLM}")
 def test_perplexity_of_a_trained_model() -> None:
     tokenizer = load_tokenizer(SLM / "stories260k")

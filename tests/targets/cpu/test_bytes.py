@@ -32,7 +32,7 @@ from tilewright.target.processors import NATIVE, Dot, vectors_of
 from tilewright.targets.cpu import packed_forms as forms
 from tilewright.targets.cpu import packed_offers
 
-pytestmark = pytest.mark.in_turns(3)
+pytestmark = pytest.mark.in_turns(4)
 
 EXTREMES = (-128, 127)
 
@@ -244,7 +244,7 @@ def test_sums_that_are_not_shifted_stay(shift: int, factor: int, joined: bool) -
     assert any(isinstance(node.op, QLinearAdd) for node in nodes) != joined
 
 
-@pytest.mark.in_turns(4)
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("processor", PROCESSORS_TESTED)
 def test_what_follows_is_computed_with_it(processor: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole blocks of pixels and filters and parts of them, and a single pixel."""

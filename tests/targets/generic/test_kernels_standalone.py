@@ -27,7 +27,7 @@ from tilewright.toolchain.object_cache import ObjectCache, bound
 from tilewright.toolchain.read_before import begin_with
 from tilewright.toolchain.zig_clang import clang_of, clang_options, definitions
 
-pytestmark = pytest.mark.in_turns(3)
+pytestmark = pytest.mark.in_turns(4)
 
 READ = "-fsyntax-only"
 OPTIMISED = "-Og"
@@ -75,7 +75,7 @@ def check(words: Sequence[str], folder: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.in_turns(4)
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize(
     "target", [target for target in TARGETS if own_sources(target)], ids=lambda target: target.name
 )

@@ -79,7 +79,7 @@ def test_as_c(folder: Path, wanted: tuple[list[int], np.ndarray]) -> None:
         lm.save(folder / "c", weights="c")
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 def test_on_a_driver(fake: Fake, folder: Path, wanted: tuple[list[int], np.ndarray]) -> None:
     lm = LanguageModel.load(folder).compile("gpu", settings=Settings(gpu="cuda"), **SIZES)
     fake.provide(dict(lm.compiled.texts()))

@@ -112,7 +112,7 @@ def test_contexts_in_threads(fake: Fake) -> None:
             done.result()
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("number", range(3))
 def test_loops_and_branches(fake: Fake, number: int) -> None:

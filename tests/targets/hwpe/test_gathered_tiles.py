@@ -12,7 +12,7 @@ NETWORK = "peer/Models/CCT/Int/ICCT_ITA"
 """Its first convolution has three channels and results that the accelerator finishes itself."""
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @needs_networks
 def test_a_tile_does_not_write_over_the_windows_of_the_one_before() -> None:
     path = next(path for path in models("peer/**/*.onnx") if label(path) == NETWORK)

@@ -77,7 +77,7 @@ def layers() -> list[Layer]:
     return native_layers()
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(4)
 def test_the_cores_agree(layers: list[Layer]) -> None:
     samples = []
     for one in layers:

@@ -175,7 +175,7 @@ def test_refusals(reason: str) -> None:
         offered(REFUSED[reason][0])
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @needs_networks
 def test_residual_networks_add_on_n_eureka() -> None:
     """All three sums of a residual network, of which one adds a rectified image to what is not; side by side in L1."""

@@ -72,7 +72,7 @@ def test_small_products(cores: int) -> None:
     check(share(found, cores), SIRACUSA, cores)
 
 
-@pytest.mark.in_turns(4)
+@pytest.mark.in_turns(5)
 def test_extremes_do_not_overflow() -> None:
     check([case for source in SIZES for case in extremes(source)], SIRACUSA, 8)
 

@@ -42,7 +42,7 @@ def compiled(name: str, settings: Settings) -> Program:
     return compile_model(NETWORKS[name](), target="quad", settings=settings)
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("name", SOME)
 def test_networks_agree(name: str) -> None:
     assert compiled(name, Settings(time_limit=1.0)).check().first_difference is None
@@ -97,7 +97,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("name", OTHERS)
 def test_numbers_are_the_platforms(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Alignments, lengths of transfers and slots stand in the description, and nowhere else."""
