@@ -83,7 +83,7 @@ def test_every_thorough_case_has_a_turn_within_ten_changes() -> None:
 
 
 def test_cases_that_take_turns_are_each_run_once_in_so_many_changes() -> None:
-    third = pytest.mark.in_turns(4).mark
+    third = pytest.mark.in_turns(3).mark
     had: list[str] = []
     for turn in range(7, 10):
         cases = [Case(f"a[{n}]", in_turns=third) for n in range(90)]
