@@ -1,4 +1,4 @@
-"""Random single operators, compiled by Vela with factors as the compiler makes them finer, run on the model of the NPU,
+"""Random single operators, compiled by Vela and corrected as the compiler does it, run on the model of the NPU,
 against TensorFlow Lite Micro's reference.
 
     python -m benchmarks.ethos_u_operators --runs 40
@@ -20,12 +20,11 @@ import tflite
 from tests.support.npu_cases import CASES
 from tests.support.tflite_cases import random_input
 from tests.support.tflite_runtimes import micro
-from tests.support.vela import TYPES, Compiled, VelaError, compiled, results
+from tests.support.vela import TYPES, Compiled, VelaError, as_compiled, results
 
 from tilewright.errors import CompileError
 from tilewright.ir.types import Array
 from tilewright.sim.ethos_u.configurations import CONFIGURATIONS
-from tilewright.targets.ethos_u.finer_factors import with_finer_factors
 
 
 def inputs(data: bytes, draw: np.random.Generator) -> list[Array]:
@@ -40,7 +39,7 @@ def outcome(name: str, seed: int, npu: str, options: list[str]) -> str:
     data = CASES[name](draw)
     given = inputs(data, draw)
     try:
-        made = with_finer_factors(data, compiled(data, npu, options))
+        made = as_compiled(data, npu, options)
     except VelaError:
         return "left"
     file = Compiled(made)

@@ -121,6 +121,8 @@ MACHINES = (
     Machine("cortex-m55", 3),
     Machine("cortex-m55+u55-128", 3),
     Machine("cortex-m33+u65-256", 2),
+    *(Machine(f"cortex-m55+u55-{macs}", 1) for macs in (32, 64, 256)),
+    Machine("mps3-an547+u55-128", 1),
     *(Machine(board, 1) for board in targets.board_names()),
     Machine("rv32", 4),
     *(Machine(core, 1) for core in RISCV_CORES),

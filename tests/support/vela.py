@@ -17,6 +17,8 @@ import tflite
 from tilewright.ir.types import Array
 from tilewright.sim.ethos_u.npu import EthosU, Region
 from tilewright.sim.ethos_u.payload import read_payload
+from tilewright.targets.ethos_u.corrections import corrected
+from tilewright.targets.ethos_u.vela import DATABASE
 
 TYPES = {0: "float32", 2: "int32", 3: "uint8", 4: "int64", 6: "bool", 7: "int16", 9: "int8"}
 REASON = "pip install 'tilewright[ethos-u]'"
@@ -31,6 +33,14 @@ def compiled(data: bytes, npu: str, options: Sequence[str] = ()) -> bytes:
     with TemporaryDirectory() as name:
         vela_files(data, npu, Path(name), options)
         return (Path(name) / "network_vela.tflite").read_bytes()
+
+
+def as_compiled(data: bytes, npu: str, options: Sequence[str] = ()) -> bytes:
+    """The same with TensorFlow Lite's numbers, as the compiler takes it."""
+    with TemporaryDirectory() as name:
+        vela_files(data, npu, Path(name), (DATABASE, *options))
+        made = (Path(name) / "network_vela.tflite").read_bytes()
+        return corrected(data, made, (Path(name) / "network_debug.xml").read_text(encoding="utf-8"))
 
 
 def vela_files(data: bytes, npu: str, folder: Path, options: Sequence[str] = ()) -> None:

@@ -58,12 +58,13 @@ class Drawing:
         scale = self.net.constant(x.scale, "float32")
         return self.one("DequantizeLinear", [x.name, scale, x.zero], steps=x.steps * x.scale)
 
-    def quantised(self, x: str, before: float) -> Quantised:
-        """Floats as bytes; some saturate. `before` are the steps by which operands may differ."""
-        net, steps = self.net, 1 + 2 * before
+    def quantised(self, x: str, before: float, off: float = 0.0) -> Quantised:
+        """Floats as bytes; some saturate. `before` are the steps by which operands may differ, `off` is what the
+        floats may differ by: many steps of the result, where its scale is small."""
+        net = self.net
         largest = float(np.abs(net.values[x]).max(initial=0.0)) or 1.0
         scale = float(np.float32(largest / 127 * net.choice([1.0, 0.7, 1.3, 0.3])))
-        zero = self._zero()
+        zero, steps = self._zero(), 1 + max(2 * before, off / scale)
         name = self.one("QuantizeLinear", [x, net.constant(scale, "float32"), zero], steps=steps)
         return Quantised(name, scale, zero, steps)
 
@@ -153,14 +154,14 @@ class Drawing:
         return self.quantised(self.one(kind, operands), x.steps)
 
     def average(self, x: Quantised) -> Quantised:
-        net, rank = self.net, self.net.values[x.name].ndim
+        net, rank, off = self.net, self.net.values[x.name].ndim, x.steps * x.scale
         if rank > 2 and net.chance(0.5):
-            return self.quantised(self.one("GlobalAveragePool", [self.floats(x)]), x.steps)
+            return self.quantised(self.one("GlobalAveragePool", [self.floats(x)]), x.steps, off)
         axes = [axis for axis in range(1, rank) if net.chance(0.5)] or [rank - 1]
         given = {"keepdims": 1}
         if net.opset < 18:
-            return self.quantised(self.one("ReduceMean", [self.floats(x)], axes=axes, **given), x.steps)
-        return self.quantised(self.one("ReduceMean", [self.floats(x), net.ints(*axes)], **given), x.steps)
+            return self.quantised(self.one("ReduceMean", [self.floats(x)], axes=axes, **given), x.steps, off)
+        return self.quantised(self.one("ReduceMean", [self.floats(x), net.ints(*axes)], **given), x.steps, off)
 
     def move(self, x: Quantised) -> Quantised:
         """Bytes move as they are: the quantiser behind has the same scale."""

@@ -9,14 +9,11 @@ from tests.support.networks import ROOT, needs_networks
 from tests.support.npu_cases import CASES
 from tests.support.tflite_cases import random_input
 from tests.support.tflite_runtimes import micro
-from tests.support.vela import Compiled, compiled, results
+from tests.support.vela import Compiled, as_compiled, compiled, results
 from tilewright.ir.types import Array
 from tilewright.sim.ethos_u.configurations import CONFIGURATIONS
-from tilewright.targets.ethos_u.finer_factors import with_finer_factors
 
 NPUS = list(CONFIGURATIONS)
-VELAS_OWN = {"softmax16": "two entries of a table"}
-"""Kinds in which Vela's constants are not TensorFlow Lite Micro's, and what is not."""
 NETWORK = ["ad01_int8", "kws_ref_model", "pretrainedResnet_quant", "vww_96_int8"]
 ARENA = 1 << 20
 """Bytes that TensorFlow Lite Micro needs for the largest."""
@@ -29,11 +26,11 @@ def inputs(data: bytes, seed: int) -> list[Array]:
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(2, 20))])
-@pytest.mark.parametrize("name", [name for name in CASES if name not in VELAS_OWN])
+@pytest.mark.parametrize("name", CASES)
 def test_operator(name: str, seed: int) -> None:
     npu = NPUS[(seed + len(name)) % len(NPUS)]
     data = CASES[name](np.random.default_rng([seed, len(name)]))
-    made = with_finer_factors(data, compiled(data, npu))
+    made = as_compiled(data, npu)
     file, given = Compiled(made), inputs(data, seed)
     if not file.is_whole():
         pytest.skip("Vela leaves it to a CPU")

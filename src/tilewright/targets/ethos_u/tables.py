@@ -45,12 +45,12 @@ class Table:
 
     def is_at(self, found: Array) -> bool:
         """Whether these are its bytes, as Vela has written them."""
-        off = np.abs(_numbers(found) - self.instead)
+        off = np.abs(numbers_in(found) - self.instead)
         share = SHARE if len(self.instead) == WORDS else 0.0
         return bool(np.all(off <= NEAREST + share * np.abs(self.instead)))
 
 
-def _numbers(found: Array) -> Array:
+def numbers_in(found: Array) -> Array:
     if found.size == ENTRIES:
         return found.view(np.int8).astype(np.int64)
     return found.view("<i2")[::2].astype(np.int64)
@@ -96,7 +96,7 @@ def with_tables(graph: Graph, tables: Sequence[Table]) -> Graph:
         words = graph.constants[node.inputs[0]][node.op.first :].view(np.uint32)
         given = graph.constants[node.inputs[1]]
         values = given.copy()
-        for at, size in sorted(set(_places(words))):
+        for at, size in sorted(set(table_places(words))):
             found = _one_of(given[at : at + size], [one for one in tables if one.bytes == size])
             if found is not None:
                 values[at : at + size] = found.entries
@@ -107,7 +107,7 @@ def with_tables(graph: Graph, tables: Sequence[Table]) -> Graph:
     return replace(graph, constants=constants)
 
 
-def _places(words: Array) -> Iterator[tuple[int, int]]:
+def table_places(words: Array) -> Iterator[tuple[int, int]]:
     """Of tables among the constants, and how long they are."""
     for one in commands(words):
         if one.name == "DMA_START" and _is_table(one):

@@ -19,7 +19,7 @@ from typing import Any
 from tilewright.errors import CompileError
 from tilewright.frontends.tflite import importer
 from tilewright.targets.ethos_u.against_file import differences
-from tilewright.targets.ethos_u.finer_factors import with_finer_factors
+from tilewright.targets.ethos_u.corrections import corrected
 from tilewright.toolchain.compiler import cache_folder
 
 MAGIC_AT, MAGIC = 4, b"TFL3"
@@ -29,8 +29,9 @@ LEFT = re.compile(r"^Warning \([\w ]+\) operator: (\w+), ofm: '(.*)'\nReason: (.
 """What Vela prints of an operator that stays on the core."""
 EXTRA = "pip install 'tilewright[ethos-u]'"
 PLAIN = "quantise it to int8 (tilewright quantise), without --numerics exact, or choose the core alone"
-MADE = b"finer factors, of products too"
+MADE = b"corrected by the debug database"
 """What files of Vela's have beyond its version."""
+DATABASE = "--enable-debug-db"
 NOTES, CHECKED = "left.json", "checked"
 ESTIMATE = "cycles of the NPU, predicted and in runs, are an estimate of its stream with memories as Vela assumes them"
 
@@ -147,14 +148,15 @@ def _compiled(npu: str, data: bytes, stem: str) -> tuple[bytes, Sequence[Sequenc
     with TemporaryDirectory() as name:
         path = Path(name) / "given.tflite"
         path.write_bytes(data)
-        words = ["-m", "ethosu.vela", str(path), "--accelerator-config", npu, "--output-dir", name]
+        words = ["-m", "ethosu.vela", str(path), "--accelerator-config", npu, "--output-dir", name, DATABASE]
         done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
-        result = Path(name) / "given_vela.tflite"
+        result, database = (Path(name) / one for one in ("given_vela.tflite", "given_debug.xml"))
         if done.returncode or not result.is_file():
             said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
             what = f"Vela does not compile it for {npu}: {said[-1][:200] if said else 'it says nothing'}"
             raise VelaError(f"model '{stem}'", what, "choose the core alone")
-        return with_finer_factors(data, result.read_bytes()), LEFT.findall(done.stdout)
+        text = database.read_text(encoding="utf-8") if database.is_file() else ""
+        return corrected(data, result.read_bytes(), text), LEFT.findall(done.stdout)
 
 
 def _keep(folder: Path, name: str, data: bytes, left: Sequence[Sequence[str]]) -> None:
