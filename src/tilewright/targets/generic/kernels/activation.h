@@ -3,6 +3,7 @@
 #ifndef TW_ACTIVATION_H
 #define TW_ACTIVATION_H
 
+#include "nan.h"
 #include "tw.h"
 
 enum { TW_NO_ACTIVATION, TW_CLAMP, TW_LEAKY, TW_HARD_SIGMOID, TW_HARD_SWISH, TW_IS_CURVE };
@@ -15,7 +16,7 @@ typedef struct {
 
 /* x between low and high; NaN stays NaN. */
 static inline float tw_clamp_f32(float x, float low, float high) {
-  const float raised = x < low ? low : x;
+  const float raised = tw_is_below(x, low) ? low : x;
   return raised > high ? high : raised;
 }
 

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "float_bits.h"
+#include "nan.h"
 
 /* e^x = 2^n * e^r with the integer n nearest to x / ln 2, so that r is small enough for a short Taylor series. */
 static inline float tw_exp(float x) {
@@ -16,7 +17,7 @@ static inline float tw_exp(float x) {
       1.0f + r * (1.0f + r * (1.0f / 2 + r * (1.0f / 6 + r * (1.0f / 24 + r * (1.0f / 120 + r * (1.0f / 720))))));
   power.bits = (shifted.bits + 126u) << 23; /* 2^(n - 1): 2^n itself may be too large although e^x is not */
   const float result = power.value * series * 2.0f;
-  return x < -86.9f ? 0.0f : x > 88.7228f ? INFINITY : result;
+  return tw_is_below(x, -86.9f) ? 0.0f : x > 88.7228f ? INFINITY : result;
 }
 
 #endif

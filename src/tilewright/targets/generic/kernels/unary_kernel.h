@@ -3,6 +3,7 @@
 #define TW_UNARY_KERNEL_H
 
 #include "alone.h"
+#include "nan.h"
 #include "tw.h"
 #include "unary.h"
 #include "wrapping.h"
@@ -19,6 +20,6 @@
   }
 
 /* x between 0 and 1; NaN stays NaN. */
-static inline float tw_unit(float x) { return x < 0.0f ? 0.0f : x > 1.0f ? 1.0f : x; }
+static inline float tw_unit(float x) { return tw_is_below(x, 0.0f) ? 0.0f : x > 1.0f ? 1.0f : x; }
 
 #endif

@@ -9,6 +9,7 @@
 #include "gpu_binary.h"
 #include "gpu_stored.h"
 #include "gpu_unroll.h"
+#include "nan.h"
 #include "tw.h"
 #include "unary.h"
 #include "wrapping.h"
