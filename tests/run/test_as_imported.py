@@ -155,6 +155,19 @@ def test_what_operators_state_counts_until_the_last_tensor_of_the_model() -> Non
     assert definition.allowed("cq") == (0.25, 1.0)
 
 
+@pytest.mark.parametrize("colours", [1, 40])
+def test_equal_elements_are_rounded_alike(colours: int) -> None:
+    """All are one step up where a hundredth may: right where they are few numbers."""
+    graph = pipeline.import_model(residual())
+    made = pipeline.stage(graph, "generic", "quantised")
+    values = dict(evaluate(made, {"x": np.zeros((1, 4, 9, 9), np.float32)}))
+    values["cq"] = RNG.integers(0, colours, values["cq"].shape).astype(np.int8)
+    left, right = np.split(values["cq"] * 0.04, 2, axis=1)
+    values["dq"] = (np.rint((left - right) / 0.05) + 6).astype(np.int8)
+    held = Definition(graph, made, (Numbers(1.0, share=0.01),), 1e-4).held(values)
+    assert [one.agrees for one in held if one.tensor == "dq"] == [colours == 1]
+
+
 def test_a_float_network_is_measured_in_double() -> None:
     weights = RNG.normal(0, 1, (64, 3)).astype(np.float32)
     net = model([node("MatMul", "x w", "y")], {"x": (2, 64)}, ["y"], {"w": weights})

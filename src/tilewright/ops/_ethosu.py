@@ -16,6 +16,7 @@ from tilewright.records import dataclass
 from tilewright.sim.ethos_u.configurations import find_configuration
 from tilewright.sim.ethos_u.npu import EthosU as Machine
 from tilewright.sim.ethos_u.npu import Region
+from tilewright.sim.ethos_u.stream import products_of
 from tilewright.sim.ethos_u.timing import stream_cycles
 
 WEIGHTS, ARENA, FAST = 0, 1, 2
@@ -44,7 +45,7 @@ class EthosU(Internal):
     cycles: int = 0
     """Estimated, of the stream: `of_stream` counts them."""
     products: int = 0
-    """Of the layers that it stands for; 0 where they are not known."""
+    """Of the layers that it stands for."""
     first: int = 0
     """The word with which the stream begins; those before it are for Arm's driver."""
 
@@ -68,8 +69,10 @@ class EthosU(Internal):
         return (self.dtype,)
 
     def of_stream(self, words: Array) -> EthosU:
-        """The same part, with the cycles of its stream."""
-        return replace(self, cycles=stream_cycles(words.view(np.uint32), find_configuration(self.npu)))
+        """The same part, with the cycles of its stream, and its products where the layers are not known."""
+        stream = words.view(np.uint32)
+        cycles = stream_cycles(stream, find_configuration(self.npu))
+        return replace(self, cycles=cycles, products=self.products or products_of(stream))
 
     def numpy(self, stream: Array, weights: Array, *X: Array) -> Array:
         arena = _unwritten(self.arena)

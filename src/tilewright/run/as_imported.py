@@ -42,7 +42,7 @@ class Held:
     unit."""
     allowed: float
     differing: int
-    """Elements that are not the nearest integer."""
+    """Elements that are not the nearest integer; where those are few numbers, only so many."""
     most_differing: float
     elements: int
     is_quantised: bool
@@ -201,7 +201,8 @@ class _Walk:
         most = max(FEW, share * value.size)
         if isinstance(node.op, QuantizeLinear):
             apart = _distances_from_real(node.op, operands, value)
-            differing = int(np.count_nonzero((value != made) & (apart > 0.5 + TIE)))
+            differs = (value != made) & (apart > 0.5 + TIE)
+            differing = _counted(value[differs], apart[differs], most)
             return Held(name, float(apart.max(initial=0.0)), 0.5 + steps, differing, most, value.size, True)
         if value.dtype.kind == "f":
             floor = Floors(self.model, lambda: self.local, False)
@@ -224,6 +225,15 @@ class _Walk:
                 made = evaluate_node(self.model, node, operands)
             self.double |= {name: value for name, value in zip(node.outputs, made, strict=False) if name}
         return self.double[tensor]
+
+
+def _counted(differing: Array, apart: Array, most: float) -> int:
+    """How many elements differ. Equal numbers are rounded alike, so a few numbers are a few, however often they come:
+    an image of one colour is one."""
+    if differing.size <= most:
+        return int(differing.size)
+    numbers = np.unique(np.stack([differing.astype(np.float64), np.round(apart / TIE)]), axis=1).shape[1]
+    return numbers if numbers <= FEW else int(differing.size)
 
 
 def _distances_from_real(op: QuantizeLinear, operands: Sequence[Array], found: Array) -> Array:

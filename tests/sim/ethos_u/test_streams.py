@@ -36,6 +36,7 @@ from tests.sim.ethos_u.assembling import (
 )
 from tilewright.ir.types import Array
 from tilewright.sim.ethos_u.npu import EthosU
+from tilewright.sim.ethos_u.stream import products_of
 
 OUT = 2048
 NPUS = ["ethos-u55-128", "ethos-u65-256"]
@@ -81,7 +82,7 @@ def test_convolution(npu: str, bricks: bool) -> None:
     else:
         found = result(memory, OUT, (3, 3, 5), np.int8)
     assert found.tolist() == wanted.tolist()
-    assert run.macs == 3 * 3 * 5 * 27
+    assert run.macs == products_of(code.done()) == 3 * 3 * 5 * 27
 
 
 def test_depthwise() -> None:

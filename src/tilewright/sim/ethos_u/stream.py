@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from typing import Any
 
 from tilewright.sim.library import ETHOS_U
@@ -48,6 +49,16 @@ def commands(words: Any) -> Iterator[Command]:
                 return
         else:
             registers[names.get(("PARAMETER", code), "")] = parameter
+
+
+def products_of(words: Any) -> int:
+    """Of the layers in a stream, whatever padding spares."""
+    return sum(_products(one) for one in commands(words) if one.name in ("CONV", "DEPTHWISE"))
+
+
+def _products(one: Command) -> int:
+    sizes = [*(f"OFM_{axis}" for axis in ("HEIGHT", "WIDTH", "DEPTH")), "KERNEL_HEIGHT", "KERNEL_WIDTH"]
+    return prod(map(one.size, [*sizes, "IFM_DEPTH"] if one.name == "CONV" else sizes))
 
 
 def code_of(payload: str) -> int:
