@@ -166,7 +166,7 @@ def reference_passes(target: Target, settings: Settings) -> tuple[Pass, ...]:
     """From the graph as imported to the reference; `run` holds what they make to what they state of their numbers."""
     numerics = numerics_passes(settings.numerics, target.numerics, target.hardware)
     unrolling = (UNROLL_CONTROL_FLOW,) if target.agents.has_runtime else ()
-    return (*unrolling, *QUANTISING, CONVOLVE_REQUANTISED, *numerics, *target.reference_passes)
+    return (*unrolling, *target.model_passes, *QUANTISING, CONVOLVE_REQUANTISED, *numerics, *target.reference_passes)
 
 
 def _with_known_flow(graph: Graph, target: Target) -> Graph:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,10 +18,11 @@ import numpy as np
 from tilewright.ir.evaluate import evaluate, evaluate_node, initial_states, states_after
 from tilewright.ir.exact import sums_in_double
 from tilewright.ir.graph import Graph, Node
-from tilewright.ir.types import Array, limits
+from tilewright.ir.types import Array, TensorType, limits
 from tilewright.ops._control_flow import ControlFlow
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.passes import FEW, Numbers, Pass, apply
+from tilewright.passes.signed_bytes import as_unsigned
 from tilewright.passes.unroll_control_flow import UNROLL_CONTROL_FLOW
 from tilewright.run.compare import NARROW, Agreement, compare, steps_of
 from tilewright.run.rounding import Floors
@@ -92,8 +93,13 @@ class Definition:
     def standing(self) -> dict[str, str]:
         """Tensors of the imported graph -> those of the reference that stand for them."""
         model, reference = self.model.types, self.reference.types
-        same = {name: name for name, kind in model.items() if reference.get(name) == kind}
+        same = {name: name for name, kind in model.items() if reference.get(name) in (kind, _signed(kind))}
         return dict(zip(self.model.outputs, self.reference.outputs, strict=True)) | same
+
+    def value(self, name: str, values: Arrays) -> Array:
+        """Of a tensor of the imported graph that the reference has, in its own type."""
+        found = values[self.standing[name]]
+        return as_unsigned(found) if found.dtype == np.int8 and self.model.types[name].dtype == "uint8" else found
 
     @cached_property
     def unchanged(self) -> frozenset[str]:
@@ -127,6 +133,11 @@ class Definition:
             waiting += [name for name in node.inputs if name and name not in ends]
 
 
+def _signed(kind: TensorType) -> TensorType:
+    """As a target may have unsigned bytes."""
+    return replace(kind, dtype="int8") if kind.dtype == "uint8" else kind
+
+
 class _Walk:
     """The imported graph, computed from the tensors that the reference has of it."""
 
@@ -153,7 +164,7 @@ class _Walk:
                 self.local[name] = value
                 standing = self.definition.standing.get(name)
                 if standing is not None:
-                    self.local[name] = self.values[standing]
+                    self.local[name] = self.definition.value(name, self.values)
                     yield self._judged(node, name, standing, value)
 
     def _reference_flow(self, node: Node) -> ControlFlow | None:
@@ -196,7 +207,7 @@ class _Walk:
         )
 
     def _held(self, node: Node, name: str, standing: str, made: Array, operands: list[Array]) -> Held:
-        value, (steps, share) = self.values[standing], self.definition.allowed(standing)
+        value, (steps, share) = self.definition.value(name, self.values), self.definition.allowed(standing)
         differing = int(np.count_nonzero(value != made))
         most = max(FEW, share * value.size)
         if isinstance(node.op, QuantizeLinear):

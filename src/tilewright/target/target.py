@@ -155,6 +155,8 @@ class Target:
     """Of the devices that a user has added to its platform."""
     external_kernels: tuple[ExternalKernels, ...] = ()
     """Where kernels that a user has added come from."""
+    model_passes: tuple[Pass, ...] = ()
+    """On a graph as imported, before it becomes integers."""
     numerics: str = "exact"
     """Requantisations of networks whose format leaves the rounding open: exact, the hardware's own in 32 bits, or
     those of `hardware` (own)."""

@@ -16,6 +16,7 @@ from tilewright.ir.types import Array
 from tilewright.ops._ethosu import ARENA, EthosU
 from tilewright.ops._ethosuweights import BYTES, OUTER, EthosUWeights
 from tilewright.passes.numerics.hardware import OWN
+from tilewright.passes.signed_bytes import SIGNED_BYTES
 from tilewright.sim.ethos_u.configurations import CONFIGURATIONS, Configuration, find_configuration
 from tilewright.sim.ethos_u.timing import stream_cycles
 from tilewright.sim.platform import Platform
@@ -124,7 +125,8 @@ def with_npu(core: Target, name: str, words: str, base: int = CORSTONE) -> Targe
         made, name=name, summary=f"{core.summary}; with {npu.name}",
         engines=(engine, replace(first, kernels=(*first.kernels, WRITE_WEIGHTS)), *others), bases=(FOLDER, *core.bases),
         flags=(*core.flags, f"-DTW_ETHOS_U_BASE={base:#x}u"),
-        prepare=partial(for_npu, npu.name), numerics=OWN, hardware=(ETHOS_U_NUMERICS,),
+        prepare=partial(for_npu, npu.name), model_passes=(SIGNED_BYTES,), numerics=OWN,
+        hardware=(ETHOS_U_NUMERICS,),
         models=(*core.models, Model(DEVICE, partial(_device, npu), knows_chip=True)),
     )  # fmt: skip
 

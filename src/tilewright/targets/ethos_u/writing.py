@@ -75,9 +75,9 @@ class Writing:
         called = called or f"n{len(self.file.tensors)}"
         return self.file.add(FileTensor(called, self.graph.types[name].dtype, shape, scales, zero, value=value))
 
-    def constant(self, value: Array, scales: Sequence[float] = (), axis: int = 0) -> int:
+    def constant(self, value: Array, scales: Sequence[float] = (), axis: int = 0, zero: int = 0) -> int:
         name = f"c{len(self.file.tensors)}"
-        return self.file.add(FileTensor(name, value.dtype.name, value.shape, tuple(scales), 0, axis, value))
+        return self.file.add(FileTensor(name, value.dtype.name, value.shape, tuple(scales), zero, axis, value))
 
     def reshaped(self, given: int, made: int) -> int:
         shape = self.file.tensors[made].shape
@@ -118,6 +118,8 @@ class Weights:
     """Of a layer: a row for each filter, and what follows the sums."""
 
     rows: Array
+    zero: int
+    """Of the rows; the NPU takes 9 bits without it."""
     bias: Array
     scales: tuple[float, ...]
 
@@ -125,8 +127,9 @@ class Weights:
 def _weights(made: Writing, node: Node, zero: int, given: Array, w_zero: int) -> Weights:
     """`given` has a row for each filter, `zero` is what inputs are less of."""
     rows = centred(given, w_zero).astype(np.int64).reshape(len(given), -1)
-    if np.abs(rows).max(initial=0) > 128 or rows.max(initial=0) > 127:
-        raise Refusal("its weights without their zero point are no bytes")
+    w_zero = 0 if _are_bytes(rows) else w_zero
+    if not _are_bytes(rows + w_zero):
+        raise Refusal(f"its weights are {given.dtype}; only int8 goes to the NPU")
     values = [
         value_per_filter(made.graph, node.operands().get(name), len(rows)) for name in ("mul", "add", _bias(node))
     ]
@@ -136,7 +139,12 @@ def _weights(made: Writing, node: Node, zero: int, given: Array, w_zero: int) ->
     if np.any(np.abs(bias) >= 2**31):
         raise Refusal("its bias does not fit 32 bits")
     scales = _scales_of(mul, exponent, made.meaning.scale(node.inputs[0]), made.meaning.scale(node.outputs[0]))
-    return Weights(rows.astype(np.int8), bias.astype(np.int32), scales)
+    return Weights((rows + w_zero).astype(np.int8), w_zero, bias.astype(np.int32), scales)
+
+
+def _are_bytes(values: Array) -> bool:
+    low, high = limits("int8")
+    return bool(values.min(initial=0) >= low and values.max(initial=0) <= high)
 
 
 def _bias(node: Node) -> str:
@@ -199,7 +207,7 @@ def _conv(made: Writing, node: Node) -> None:
         kind, rows = "DEPTHWISE_CONV_2D", rows.reshape(shape[:3]).transpose(1, 2, 0)[None]
         attributes["DepthMultiplier"] = shape[0] // op.groups
     axis = 3 if kind != "CONV_2D" else 0
-    operands = (image[0], made.constant(rows, weights.scales, axis), _bias_of(made, node, weights))
+    operands = (image[0], made.constant(rows, weights.scales, axis, weights.zero), _bias_of(made, node, weights))
     options = "Conv2DOptions" if kind == "CONV_2D" else "DepthwiseConv2DOptions"
     _apply_to_image(made, node, kind, operands, options, attributes)
 
@@ -283,7 +291,7 @@ def _matmul(made: Writing, node: Node) -> None:
     rows = made.graph.types[node.inputs[0]].elements // channels
     image = made.reshaped(made.tensor(node.inputs[0]), made.like(node.inputs[0], (1, 1, rows, channels)))
     result = made.like(node.outputs[0], (1, 1, rows, filters))
-    kernel = made.constant(weights.rows.reshape(filters, 1, 1, channels), weights.scales)
+    kernel = made.constant(weights.rows.reshape(filters, 1, 1, channels), weights.scales, zero=weights.zero)
     one = {"StrideH": 1, "StrideW": 1, "DilationHFactor": 1, "DilationWFactor": 1, "Padding": VALID}
     operands = (image, kernel, _bias_of(made, node, weights))
     made.file.apply("CONV_2D", operands, result, "Conv2DOptions", FusedActivationFunction=_clamp(requant), **one)
