@@ -83,6 +83,7 @@ def test_a_figure_has_one_meaning(command: Command, network: Path) -> None:
     assert {"planned_ram_bytes", "arena_bytes", "io_bytes", "constant_bytes"} <= sizes
     assert {key: planned[key] for key in sizes} == {key: ran[key] for key in sizes}
     assert planned["memories"] == ran["memories"]
+    assert ran["interface"] == {key: planned[key] for key in ("inputs", "outputs")}
     assert planned["planned_ram_bytes"] <= ran["measured_ram_bytes"] <= ran["memories"]["RAM"]["reserved_bytes"]
     assert planned["constant_bytes"] < ran["measured_flash_bytes"]
 

@@ -150,10 +150,16 @@ class Analysis:
             "predicted_gap": self.predicted_gap, **self.least.as_dict(),
         }  # fmt: skip
 
+    def interface(self) -> dict[str, Any]:
+        """Inputs and outputs: types, and what integers stand for."""
+        return {
+            "inputs": _described(self.inputs, self.scales.inputs),
+            "outputs": _described(self.outputs, self.scales.outputs),
+        }
+
     def as_dict(self) -> dict[str, Any]:
         return {
-            "name": self.name, "target": self.target, "inputs": _described(self.inputs, self.scales.inputs),
-            "outputs": _described(self.outputs, self.scales.outputs),
+            "name": self.name, "target": self.target, **self.interface(),
             **({"states": _described(self.states, {})} if self.states else {}),
             "layers": [asdict(layer) for layer in self.layers], **self._bodies(),
             "macs": self.macs, "parameters": self.parameters, **self.memory(), **self.numerics(), **self.accelerators(),

@@ -91,7 +91,8 @@ def run(
             f"--waves {waves}", "no device in Verilog has run", "give --accelerator a folder with device.v"
         )
     if as_json:
-        print_json("run", {**check.as_dict(), **found.numerics(), **found.accelerators(), "notes": list(found.notes)})
+        known = {"interface": found.interface(), **found.numerics(), **found.accelerators(), "notes": list(found.notes)}
+        print_json("run", {**check.as_dict(), **known})
     else:
         _print_check(found, check, "the reference" if expect is None else str(expect))
     return AGREES if check.agrees else DISAGREES
