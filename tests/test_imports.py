@@ -24,7 +24,7 @@ ROOT = Path(tilewright.__file__).parent
 
 LAYERS = [
     ["errors", "records", "version"],
-    ["ir", "toolchain"],
+    ["ir", "toolchain", "whole_file"],
     ["memory", "grammar", "sim"],
     ["ops", "requant", "tiling"],
     ["passes", "frontends", "emulator"],

@@ -49,6 +49,7 @@ from tilewright.run.steps import (
     split_steps,
 )
 from tilewright.target.settings import DEFAULT, PRECISIONS, Settings, with_options
+from tilewright.whole_file import written_whole
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -170,10 +171,9 @@ class Program:
             raise CompileError(
                 "--elf", "the program holds the inputs of one call, not of --steps", "give the inputs of one call"
             )
-        try:
-            shutil.copyfile(self._runs.elf(self._feeds(inputs)), path)
-        except OSError as error:
-            raise CompileError(str(path), f"cannot be written: {error.strerror}", "choose another --elf") from None
+        made = self._runs.elf(self._feeds(inputs))
+        with written_whole(Path(path), "--elf") as file, open(made, "rb") as program:
+            shutil.copyfileobj(program, file)
 
     def run(self, *inputs: Any, repeats: int = 1, per_layer: bool = False) -> Result:
         """Run on this machine, or on the target's virtual SoC.

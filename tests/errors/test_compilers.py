@@ -42,6 +42,14 @@ def test_a_compiler_that_cannot_be_run(run: object, compiler: str, what: str) ->
 
 
 @pytest.mark.fast
+def test_what_is_no_compiler_writes_nothing(run: object) -> None:
+    ran = run("--cc", "true")
+    assert ran.code == 2
+    assert "ended without an error, but wrote nothing" in ran.err
+    assert "name a C compiler: --cc gcc" in ran.err
+
+
+@pytest.mark.fast
 def test_the_environment_names_the_compiler(run: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "/nonexistent/from-the-environment")
     assert "compiler /nonexistent/from-the-environment" in run().err

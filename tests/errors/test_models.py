@@ -26,12 +26,26 @@ def refusal(source: object, **options: object) -> tw.CompileError:
 # ---- files -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("data", [b"", b"hello, world\n", b"\x89PNG\r\n\x1a\n" + bytes(100), bytes(1000)])
+@pytest.mark.parametrize("data", [b"hello, world\n", b"\x89PNG\r\n\x1a\n" + bytes(100), bytes(1000)])
 def test_what_is_not_onnx(data: bytes) -> None:
     error = refusal(data)
     assert error.where == "model"
     assert "not an ONNX file" in error.what or "holds no graph" in error.what
     assert "export it again" in error.hint
+
+
+@pytest.mark.parametrize("suffix", ["onnx", "tflite", "gguf", "pt", "pt2", "keras", "h5"])
+def test_an_empty_file(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"net.{suffix}"
+    path.touch()
+    assert refusal(path).what == "is empty"
+
+
+@pytest.mark.parametrize("suffix", ["pt2", "keras", "h5"])
+def test_what_is_no_file_of_a_framework_needs_none(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"net.{suffix}"
+    path.write_bytes(b"hello, world")
+    assert refusal(path).what == f"is no .{suffix} file, or is damaged"
 
 
 def test_every_truncation_is_refused_or_compiles() -> None:

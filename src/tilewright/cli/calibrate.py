@@ -10,7 +10,7 @@ import typer
 
 from tilewright.cli.process import AGREES, print_json, progress_display, show, uninterrupted
 from tilewright.errors import CompileError
-from tilewright.export.whole_file import written_whole
+from tilewright.whole_file import written_whole
 
 TargetName = Annotated[
     str, typer.Argument(help="A target that can be simulated, for example siracusa or cortex-m4; or cpu.")

@@ -15,12 +15,16 @@ from typing import Any, NoReturn, TextIO
 from tilewright.cli.fault import Fault, fault_of
 from tilewright.errors import CompileError, ManyErrors, Terminated
 
-AGREES, DISAGREES, REFUSED, FAULT, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
+AGREES, DISAGREES, REFUSED, FAULT, INTERRUPTED, SIGNALLED = 0, 1, 2, 3, 130, 128
+TERMINATING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+"""A terminal that is closed is an end like any other: compilers have sessions of their own, and would go on."""
 
 
 def run_command(command: Callable[[], int | None], words: Sequence[str]) -> NoReturn:
     """Run what was asked for and end the process with its exit code; whatever goes wrong is one clear error."""
-    signal.signal(signal.SIGTERM, _terminate)
+    for number in TERMINATING:
+        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup asks
+            signal.signal(number, _terminate)
     _replace_what_cannot_be_shown()
     try:
         code = command()
@@ -88,7 +92,7 @@ def uninterrupted() -> Iterator[None]:
     # Blocking them in this thread would not do: another thread could take them.
     handlers = {
         number: signal.signal(number, lambda number, frame: held.append(number))
-        for number in (signal.SIGINT, signal.SIGTERM)
+        for number in (signal.SIGINT, *TERMINATING)
     }
     try:
         yield
@@ -101,7 +105,7 @@ def uninterrupted() -> Iterator[None]:
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:
     """End through the usual exit, so that temporary files are removed."""
-    raise Terminated(TERMINATED)
+    raise Terminated(SIGNALLED + number)
 
 
 def _report(error: Exception, words: Sequence[str]) -> int:

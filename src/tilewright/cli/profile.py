@@ -12,6 +12,7 @@ from tilewright.cli.binding import Binding
 from tilewright.cli.options import Cc, InputFile, Json, Model, Name, Planning, TargetName
 from tilewright.cli.process import AGREES, print_json, progress_display, show, uninterrupted
 from tilewright.errors import CompileError, printable
+from tilewright.whole_file import write_whole
 
 if TYPE_CHECKING:
     from tilewright.program import Program
@@ -60,9 +61,9 @@ def _profile(
     maps = program.memory_maps
     with uninterrupted():
         if trace is not None:
-            _written(trace, lambda path: write_trace(path, found), "--trace")
+            write_trace(trace, found)
         if map_file is not None and str(map_file) != "-":
-            _written(map_file, lambda path: path.write_text(svg(maps, found.profile.network)), "--map")
+            write_whole(map_file, svg(maps, found.profile.network), "--map")
     notes = with_rounding_note(program.analysis, program.graph, program.settings).notes
     if as_json:
         memory = [one.as_dict() for one in maps]
@@ -83,12 +84,3 @@ def _profile(
     for what, path in (("trace", trace), ("map", map_file)):
         if path is not None and str(path) != "-":
             show(printable(f"{what} written to {path}"))
-
-
-def _written(path: Path, write: Callable[[Path], object], option: str) -> None:
-    try:
-        write(path)
-    except OSError as error:
-        raise CompileError(
-            str(path), f"cannot be written: {error.strerror or error}", f"choose another {option}"
-        ) from None

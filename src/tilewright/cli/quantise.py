@@ -15,6 +15,7 @@ from tilewright.cli.options import Json, Planning, TargetName, pairs
 from tilewright.cli.process import AGREES, bar_display, print_json, uninterrupted
 from tilewright.cli.widths import FrontPicture, MaxBytes, MaxCycles, MaxLoss, MinSnr, budget_of, draw_front
 from tilewright.errors import CompileError
+from tilewright.whole_file import write_whole
 
 if TYPE_CHECKING:
     from tilewright.quantiser.cost.measure import Metric
@@ -180,11 +181,7 @@ def _print(found: Quantised, path: Path, picture: Path | None, as_json: bool, se
 def _draw(found: Quantised, name: str, picture: Path) -> None:
     from tilewright.report.quantisation_picture import svg
 
-    try:
-        picture.write_text(svg(found.report, name))
-    except OSError as error:
-        what = f"cannot be written: {error.strerror or error}"
-        raise CompileError(str(picture), what, "choose another --picture") from None
+    write_whole(picture, svg(found.report, name), "--picture")
 
 
 def _metric(labels: Path | None, name: str, count: int) -> Metric | None:

@@ -123,7 +123,7 @@ def _print(simulator: Machine, report: Report, trace: Path | None, profile: bool
 
     times = _times(simulator) if profile else []
     if trace is not None and isinstance(simulator, Simulator):
-        _write_trace(simulator, trace)
+        simulator.write_trace(trace)
     if as_json:
         functions = {"profile": [vars(row) for row in times]} if profile else {}
         print_json("sim", {"status": "ok", **report.as_dict(), **functions})
@@ -141,15 +141,6 @@ def _times(simulator: Machine) -> list[FunctionTime]:
     from tilewright.emulator.qemu import Qemu
 
     return [] if isinstance(simulator, Qemu) else simulator.profile()
-
-
-def _write_trace(simulator: Simulator, path: Path) -> None:
-    try:
-        simulator.write_trace(path)
-    except OSError as error:
-        raise CompileError(
-            str(path), f"cannot be written: {error.strerror or error}", "choose another --trace"
-        ) from None
 
 
 def _debug(simulator: Simulator, port: int) -> bool:

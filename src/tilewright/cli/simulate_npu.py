@@ -11,6 +11,7 @@ from tilewright.cli.process import patient, print_json
 from tilewright.errors import CompileError
 from tilewright.sim.ethos_u.npu import REGIONS, EthosU, Region, Run
 from tilewright.sim.ethos_u.payload import Payload, read_payload
+from tilewright.whole_file import write_whole
 
 LARGEST = 1 << 30
 """Bytes of a region."""
@@ -27,7 +28,7 @@ def simulate_npu(
     written = dict(_output(word, made) for word in outputs or ())
     run = machine.run(payload.words, made)
     for number, path in written.items():
-        _write(path, made[number].bytes.tobytes())
+        write_whole(path, made[number].bytes.tobytes(), "--output")
     _print(npu, run, as_json)
     return 0
 
@@ -44,14 +45,6 @@ def _bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "choose another file") from None
-
-
-def _write(path: Path, data: bytes) -> None:
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        hint = "choose another --output"
-        raise CompileError(str(path), f"cannot be written: {error.strerror or error}", hint) from None
 
 
 def _numbered(word: str, option: str, example: str) -> tuple[int, str]:

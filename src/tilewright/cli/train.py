@@ -113,11 +113,11 @@ def train(
     output: Output = None, tolerance: Tolerance = 1e-4, cc: Cc = None, name: Name = "", as_json: Json = False,
 ) -> int:  # fmt: skip
     """Train a network on this machine or in simulation, and hold losses and weights to what is expected."""
-    from tilewright.export.whole_file import check_place
     from tilewright.training import program as training
     from tilewright.training.fitting import Fitting
     from tilewright.training.samples import read_samples
     from tilewright.training.train import train_file
+    from tilewright.whole_file import check_place
 
     budget, settings, at = training.in_bytes(ram), planning.settings(), planning.target(target)
     with progress_display() as progress:

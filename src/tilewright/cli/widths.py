@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tilewright.errors import CompileError
+from tilewright.whole_file import write_whole
 
 if TYPE_CHECKING:
     from tilewright.quantiser.width_search.search import Budget, Search
@@ -61,10 +62,5 @@ def budget_of(
 def draw_front(search: Search, name: str, picture: Path | None) -> None:
     from tilewright.report.width_front_picture import svg
 
-    if picture is None:
-        return
-    try:
-        picture.write_text(svg(search, name))
-    except OSError as error:
-        what = f"cannot be written: {error.strerror or error}"
-        raise CompileError(str(picture), what, "choose another --front") from None
+    if picture is not None:
+        write_whole(picture, svg(search, name), "--front")

@@ -19,6 +19,7 @@ from tilewright.errors import CompileError, printable
 from tilewright.exploring.point import LONGEST
 from tilewright.exploring.row import DIED, TIMED_OUT, Row
 from tilewright.exploring.study import Point
+from tilewright.toolchain.processes import kill_group
 
 COMMAND = (sys.executable, "-m", "tilewright.exploring.fork_server")
 MEMORY_HINT = "probably too little memory: try fewer --jobs, or a smaller model"
@@ -120,8 +121,7 @@ class Worker:
         process, self._process = self._process, None
         if process is None:
             return
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL) if hasattr(os, "killpg") else process.kill()
+        kill_group(process)
         process.wait()
         if process.stdin is not None:
             with contextlib.suppress(BrokenPipeError):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tilewright.export.model import model_of
-from tilewright.export.whole_file import written_whole
 from tilewright.ir.graph import Graph
+from tilewright.whole_file import written_whole
 
 
 def save(graph: Graph, path: Path | str, short_weights: bool = False) -> None:

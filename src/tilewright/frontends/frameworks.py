@@ -10,7 +10,7 @@ from typing import Any
 
 from tilewright.errors import CompileError
 from tilewright.frontends.exported import Exported
-from tilewright.frontends.model_files import FRAMEWORKS
+from tilewright.frontends.model_files import FRAMEWORKS, check_beginning
 from tilewright.ir.arrays import Given
 
 SAVED_MODEL = "saved_model.pb"
@@ -57,6 +57,8 @@ def exported(model: Any, example_inputs: Given | None, random_seed: int | None =
     framework = framework_of(model)
     if framework is None:
         return Exported(_known(model), "")
+    if isinstance(model, str | Path):
+        check_beginning(Path(model))
     reader = importlib.import_module(f"tilewright.frontends.{READERS[framework]}")
     export: Callable[..., Exported] = reader.exported
     own = {"random_seed": random_seed, "folds": folds} if framework == "torch" else {}

@@ -44,11 +44,37 @@ def is_model(path: Path) -> bool:
     return path.suffix.lower() in SUFFIXES
 
 
+BEGINNINGS = {".pt2": b"PK", ".keras": b"PK", ".h5": b"\x89HDF"}
+"""What files of frameworks begin with."""
+
+
+def check_beginning(path: Path) -> None:
+    """That a framework's file may be one, before anybody is told to install the framework."""
+    if path.is_dir():
+        return
+    try:
+        with path.open("rb") as file:
+            begins = file.read(8)
+    except OSError as error:
+        raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None
+    if not begins:
+        raise empty(str(path))
+    suffix = path.suffix.lower()
+    if not begins.startswith(BEGINNINGS.get(suffix, b"")):
+        raise CompileError(str(path), f"is no {suffix} file, or is damaged", "export the model again")
+
+
+def empty(where: str) -> CompileError:
+    return CompileError(where, "is empty", "export the model again, or copy the file again")
+
+
 def no_graph(data: bytes, where: str) -> CompileError | None:
     """Why a file that could not be read as one holds no graph, where its beginning or its name says so."""
     begins = (kind for start, kind in KINDS.items() if data.startswith(start))
     kind = next(begins, ENDINGS.get(Path(where).suffix.lower()))
-    return kind and CompileError(where, kind[0], kind[1].format(where=where))
+    if kind is None:
+        return None if data else empty(where)
+    return CompileError(where, kind[0], kind[1].format(where=where))
 
 
 def no_file(path: Path) -> CompileError:

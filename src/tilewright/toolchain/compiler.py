@@ -211,6 +211,7 @@ def link_objects(
     """A program of objects, in its folder."""
     linked = [*flags, *map(str, objects), "-o", str(program), *(f"-l{name}" for name in libraries)]
     compiler.run(linked, program.parent, program.parent / SCRATCH)
+    _check_written(program, compiler)
 
 
 def link_without_runtime(
@@ -263,7 +264,15 @@ def _compiled(source: Path, flags: Sequence[str], compiler: Compiler, folder: Pa
     handle, name = tempfile.mkstemp(suffix=".o", dir=folder / OBJECTS)
     os.close(handle)
     compiler.compile(source, flags, name, folder, processes)
+    _check_written(Path(name), compiler)
     return Path(name)
+
+
+def _check_written(made: Path, compiler: Compiler) -> None:
+    """What is no compiler may end well all the same."""
+    if not made.is_file() or not made.stat().st_size:
+        what = "ended without an error, but wrote nothing"
+        raise CompileError(f"compiler {compiler.command[0]}", what, "name a C compiler: --cc gcc")
 
 
 @cache

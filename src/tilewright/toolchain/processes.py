@@ -27,7 +27,7 @@ class Processes:
                 self._begin(process)
                 out, said = process.communicate(timeout=timeout)
             except BaseException:
-                _kill(process)
+                kill_group(process)
                 raise
             finally:
                 with self._lock:
@@ -45,7 +45,7 @@ class Processes:
         with self._lock:
             self._stopped = True
             for process in self._running:
-                _kill(process)
+                kill_group(process)
 
     @contextmanager
     def stopped_by_errors(self) -> Iterator[None]:
@@ -57,7 +57,7 @@ class Processes:
             raise
 
 
-def _kill(process: Popen[Any]) -> None:
-    """With all that it has started."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+def kill_group(process: Popen[Any]) -> None:
+    """A process that leads a group, with all that it has started; systems without groups kill it alone."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL) if hasattr(os, "killpg") else process.kill()

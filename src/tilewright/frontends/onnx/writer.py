@@ -10,9 +10,9 @@ from typing import Any
 import onnx
 from onnx import defs, helper, numpy_helper
 
-from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
+from tilewright.whole_file import write_whole
 
 DOMAIN = "tilewright"
 """Operators that ONNX does not define, or not with these attributes."""
@@ -36,12 +36,7 @@ def to_onnx(graph: Graph, remarks: Mapping[str, str] | None = None) -> onnx.Mode
 
 
 def save(graph: Graph, path: Path, remarks: Mapping[str, str] | None = None) -> None:
-    try:
-        path.write_bytes(to_onnx(graph, remarks).SerializeToString())
-    except OSError as error:
-        raise CompileError(
-            str(path), f"cannot be written: {error.strerror or error}", "choose another --onnx"
-        ) from None
+    write_whole(path, to_onnx(graph, remarks).SerializeToString(), "--onnx")
 
 
 def _node(node: Node, remark: str) -> onnx.NodeProto:

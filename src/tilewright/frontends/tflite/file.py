@@ -15,6 +15,7 @@ import tflite
 from flatbuffers.table import Table
 
 from tilewright.errors import CompileError, printable
+from tilewright.frontends.model_files import empty
 from tilewright.frontends.python_errors import raised_in
 from tilewright.frontends.tflite.sparsity import Damaged, dense
 from tilewright.ir.types import Array, Shape
@@ -100,6 +101,8 @@ class Model:
 def read(model: str | Path | bytes) -> Model:
     """All subgraphs of a file."""
     data, stem, where = _bytes(model)
+    if not data:
+        raise empty(where)
     if len(data) < 8 or data[MAGIC_AT : MAGIC_AT + 4] != MAGIC:
         raise CompileError(where, "is no TensorFlow Lite file: TFL3 is missing at byte 4", "check the path")
     try:
@@ -109,7 +112,7 @@ def read(model: str | Path | bytes) -> Model:
     except Exception as error:
         if not raised_in(error, ACCESSORS):
             raise
-        what = f"is damaged: offsets point outside its {len(data)} bytes ({type(error).__name__})"
+        what = f"is damaged: offsets point outside its {len(data)} bytes"
         raise CompileError(where, what, "convert it again") from None
 
 

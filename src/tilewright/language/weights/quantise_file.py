@@ -12,7 +12,6 @@ from typing import BinaryIO, TypeGuard
 import numpy as np
 
 from tilewright.errors import CompileError
-from tilewright.export.whole_file import written_whole
 from tilewright.frontends.checkpoint.config import Checkpoint, Config, shapes
 from tilewright.frontends.checkpoint.gguf import ARCHITECTURE, SUFFIX, read_gguf_decoder
 from tilewright.frontends.checkpoint.gguf_file import ALIGNMENT_KEY, read_gguf
@@ -26,6 +25,7 @@ from tilewright.language.weights.perplexity import Perplexity, perplexity, piece
 from tilewright.language.weights.rounding import Choice, Rounding
 from tilewright.language.weights.tokenizer_keys import tokenizer_keys
 from tilewright.quantiser.samples.stream import Progress, silent
+from tilewright.whole_file import written_whole
 
 F32 = 0
 FILE_TYPE, VERSION_KEY, VERSION = "general.file_type", "general.quantization_version", 2

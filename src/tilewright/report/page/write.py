@@ -6,7 +6,6 @@ import base64
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from string import Template
 
@@ -15,6 +14,7 @@ from tilewright.report.page.content import Chart, Drawing, Page, Section, Table,
 from tilewright.report.page.plotly_library import plotly_script
 from tilewright.report.page.words import in_html, in_script, sentence
 from tilewright.version import VERSION
+from tilewright.whole_file import write_whole
 
 FOLDER = Path(__file__).parent
 LONG = 48
@@ -29,15 +29,7 @@ def refuse_place(path: Path) -> None:
 
 
 def write_page(page: Page, path: Path) -> None:
-    """Whole or not at all."""
-    text, draft = html(page, plotly_script()), path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        draft.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(draft, path)
-    except OSError as error:
-        with suppress(OSError):  # where nothing can be written, nothing can be removed
-            draft.unlink()
-        raise CompileError(str(path), f"cannot be written: {error.strerror or error}", "choose another -o") from None
+    write_whole(path, html(page, plotly_script()), "-o")
 
 
 def html(page: Page, library: str) -> str:

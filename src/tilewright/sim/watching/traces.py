@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tilewright.sim.library import CProfileCell, CSpan
 from tilewright.sim.platform import Kind, Platform
+from tilewright.whole_file import write_whole
 
 ASLEEP, DMA_OUT, DMA_IN, DMA_BOTH, JOB = range(0xFFFF0000, 0xFFFF0005)
 NAMES = {ASLEEP: "asleep", DMA_OUT: "out", DMA_IN: "in", DMA_BOTH: "in and out", JOB: "job"}
@@ -76,7 +77,7 @@ def write_spans(path: Path, title: str, tracks: Mapping[int, str], spans: Iterab
         events.append({"name": "thread_sort_index", "ph": "M", "pid": 0, "tid": track, "args": {"sort_index": track}})
     named = {"name": f"{title} (1 us = 1 cycle{remark})"}
     events.append({"name": "process_name", "ph": "M", "pid": 0, "args": named})
-    path.write_text(json.dumps({"traceEvents": events}))
+    write_whole(path, json.dumps({"traceEvents": events}), "--trace")
 
 
 def _track_name(platform: Platform, track: int) -> str:

@@ -12,10 +12,16 @@ from typing import BinaryIO
 from tilewright.errors import CompileError
 
 
+def write_whole(place: Path, content: str | bytes, option: str) -> None:
+    """A file that an option names."""
+    with written_whole(place, option) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
 @contextmanager
-def written_whole(place: Path) -> Iterator[BinaryIO]:
+def written_whole(place: Path, option: str = "file") -> Iterator[BinaryIO]:
     """A file to write to; whatever was in the place stays there until all of it is written."""
-    with _refusing(place), _draft(place) as file:
+    with _refusing(place, option), _draft(place) as file:
         yield file
 
 
@@ -26,18 +32,23 @@ def check_place(place: Path) -> None:
 
 
 @contextmanager
-def _refusing(place: Path) -> Iterator[None]:
+def _refusing(place: Path, option: str = "file") -> Iterator[None]:
     try:
         if place.is_dir():
             raise IsADirectoryError(0, "it is a folder")
         yield
     except OSError as error:
         what = f"cannot be written: {error.strerror or error}"
-        raise CompileError(str(place), what, "choose another file") from None
+        raise CompileError(str(place), what, f"choose another {option}") from None
 
 
 @contextmanager
 def _draft(place: Path) -> Iterator[BinaryIO]:
+    if place.exists() and not place.is_file():  # /dev/stdout, a pipe: there is nothing to put in its place
+        with open(place, "wb") as file:
+            yield file
+        return
+    place = place.resolve()  # what a link leads to, rather than the link
     handle, draft = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
     os.close(handle)
     try:
