@@ -17,10 +17,10 @@ pytestmark = pytest.mark.fast
 def test_what_was_there_stays_until_all_is_written(tmp_path: Path) -> None:
     place = tmp_path / "page.html"
     write_whole(place, "old", "-o")
-    with pytest.raises(CompileError, match="cannot be written: disk full\n  hint: choose another -o"):
-        with written_whole(place, "-o") as file:
-            file.write(b"new")
-            raise OSError(28, "disk full")
+    refused = pytest.raises(CompileError, match="cannot be written: disk full\n  hint: choose another -o")
+    with refused, written_whole(place, "-o") as file:
+        file.write(b"new")
+        raise OSError(28, "disk full")
     assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
 
 
