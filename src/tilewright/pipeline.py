@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -49,6 +49,7 @@ from tilewright.planner.cluster.node_order import interleaved
 from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.planners import planner_of
 from tilewright.planner.schedule.schedule import Schedule
+from tilewright.records import dataclass
 from tilewright.target.mapping import Mapped, check_engines, in_reach, map_nodes, only_engines
 from tilewright.target.precision import short_operands
 from tilewright.target.processors import check_processor

@@ -11,12 +11,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from tilewright.accelerator.folder import AcceleratorFolder, read_folder, rtl_device, verilog
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 from tilewright.sim.rtl.build import RtlDevice
 from tilewright.sim.rtl.sources import DATA, SUFFIXES, digest_of, files, folders, reads_data
 from tilewright.toolchain.compiler import cache_folder, locked

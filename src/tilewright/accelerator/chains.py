@@ -8,7 +8,7 @@ with those before. Loops are shared along axes that both sides walk element by e
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any, ClassVar
 
@@ -18,6 +18,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.affine import Affine, Box, Span
 from tilewright.ir.op import Index, Op, Param, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
+from tilewright.records import dataclass
 from tilewright.target.params import params_of
 
 Types = Mapping[str, TensorType]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tilewright.passes import Pass
+from tilewright.records import dataclass
 
 WORD = 4
 """Bytes of a register."""

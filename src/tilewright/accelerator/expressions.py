@@ -8,11 +8,11 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, floor
 
 from tilewright.errors import Refusal
+from tilewright.records import dataclass
 
 Number = int | float
 

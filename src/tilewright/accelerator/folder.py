@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from tilewright.accelerator.device import AcceleratorDevice
 from tilewright.accelerator.rtl import rtl_header
 from tilewright.accelerator.unit import ANY, Costs
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 from tilewright.sim.rtl.build import RtlDevice
 from tilewright.sim.user.device import UserDevice
 from tilewright.target.user_python import loaded, named

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilewright.accelerator.chains import Step, chained, steps_of
 from tilewright.accelerator.declaration import Pattern
@@ -13,6 +13,7 @@ from tilewright.ir.op import Op
 from tilewright.ir.types import Shape
 from tilewright.ops.reshape import Reshape
 from tilewright.passes.aliasing import is_only_reader
+from tilewright.records import dataclass
 from tilewright.target.mapping import TOGETHER
 
 

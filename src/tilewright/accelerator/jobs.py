@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from tilewright.accelerator.chains import steps_of
@@ -16,6 +15,7 @@ from tilewright.errors import CompileError, Refusal
 from tilewright.ir.op import Op
 from tilewright.ir.types import BYTES, TensorType
 from tilewright.ops._loops import row_major
+from tilewright.records import dataclass
 from tilewright.tiling.tiles import Cut, TileGrid
 
 MOST_JOBS = 1024

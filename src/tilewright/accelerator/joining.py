@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from tilewright.accelerator.following import Chain, found_chain
@@ -15,6 +14,7 @@ from tilewright.errors import CompileError, Refusal
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.passes import Pass
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 from tilewright.target.core_or_accelerator import fewest_cycles
 from tilewright.target.target import Target
 

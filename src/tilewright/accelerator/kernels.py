@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 
 from tilewright.accelerator.accepting import unsupported_reason
@@ -17,6 +16,7 @@ from tilewright.errors import CompileError, present
 from tilewright.ir.op import Op, Params
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import BYTES, TensorType
+from tilewright.records import dataclass
 from tilewright.target.kernel import CycleEstimate, Kernel
 from tilewright.target.structs.common import requant_fields
 from tilewright.tiling.windows import window

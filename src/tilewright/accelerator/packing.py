@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar
 
 from tilewright.errors import Refusal
@@ -17,6 +17,7 @@ from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._packing import Packing, check_order
 from tilewright.ops._rearranged import Rearranged
+from tilewright.records import dataclass
 from tilewright.target.params import params_of
 
 

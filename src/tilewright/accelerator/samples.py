@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache
 
 import numpy as np
@@ -28,6 +28,7 @@ from tilewright.ops.mul import Mul
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.relu import Relu
 from tilewright.ops.tfliteadd import Summand, TfliteAdd
+from tilewright.records import dataclass
 
 Random = np.random.Generator
 PLAIN = ("float32", "int32", "int8", "bool")

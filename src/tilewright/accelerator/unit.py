@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from tilewright.accelerator.declaration import Accelerator, Pattern, texts
@@ -11,6 +11,7 @@ from tilewright.accelerator.finding import find_operator
 from tilewright.accelerator.jobs import Declared
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import TensorType
+from tilewright.records import dataclass
 from tilewright.sim.rtl.build import RtlDevice
 
 ANY = "any"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from tilewright import pipeline, targets
 from tilewright.analysis.costs import Analysis, analysis_of
 from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph
+from tilewright.records import dataclass
 from tilewright.target.settings import Settings
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from tilewright.errors import CompileError, Refusal
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array, type_of
+from tilewright.records import dataclass
 from tilewright.run.kernel_bench import Case
 from tilewright.target.kernel import Kernel
 

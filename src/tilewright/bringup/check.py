@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from tilewright.accelerator.unit import Unit
 from tilewright.bringup.cases import Tried, random_cases, why_untried
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 from tilewright.run.kernel_bench import Case, DeviceFailure, Measured, measure
 from tilewright.target.target import Target
 

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ from tilewright.accelerator.unit import ANY, Costs, Unit
 from tilewright.bringup.check import CORES, Trial, run_jobs
 from tilewright.errors import CompileError
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 from tilewright.target.fitting import fit as least_squares
 
 JOBS = 60

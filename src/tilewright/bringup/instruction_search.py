@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from tilewright.instruction.search.rewriting import may_move, rewritten
 from tilewright.instruction.semantics import simulated
 from tilewright.ir.types import Array
 from tilewright.program import Progress, compile_model, silent
+from tilewright.records import dataclass
 from tilewright.run.board import BoardProgram
 from tilewright.run.footprint import paint_stack
 from tilewright.sim.program.elf import parse_elf

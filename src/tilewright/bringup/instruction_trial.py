@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from tilewright.instruction.declaration import Instruction, read_instruction
 from tilewright.instruction.usage import occurrences
 from tilewright.profiling.profile import Profile
 from tilewright.program import Program, compile_model
+from tilewright.records import dataclass
 from tilewright.sim.program.elf import read_elf
 from tilewright.target.settings import Settings, with_options
 

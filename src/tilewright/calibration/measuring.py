@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from tilewright.calibration.overheads import Overheads, overheads
 from tilewright.calibration.values import Sample
 from tilewright.ir.graph import Builder
 from tilewright.ir.types import Array, type_of
+from tilewright.records import dataclass
 from tilewright.run.bench_memory import check_simulated
 from tilewright.run.kernel_bench import Case, has_room, measure
 from tilewright.run.kernel_timing import nanoseconds

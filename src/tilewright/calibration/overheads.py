@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from statistics import median
 
 from tilewright import pipeline
@@ -25,6 +25,7 @@ from tilewright.ops.reshape import Reshape
 from tilewright.profiling.measuring import Profiled, profile_program
 from tilewright.profiling.profile import LayerProfile
 from tilewright.profiling.timeline import PREFETCH
+from tilewright.records import dataclass
 from tilewright.run.soc import SocProgram
 from tilewright.target.fitting import fit
 from tilewright.target.settings import Settings

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from tilewright.calibration.measuring import KernelFit, cases, fits, samples, timings
 from tilewright.calibration.stacks import FILE, kernel_stacks
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 from tilewright.target.kernel import Kernel
 from tilewright.target.runner import NANOSECONDS
 from tilewright.target.target import Target

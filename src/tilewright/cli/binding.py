@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +10,7 @@ import typer
 
 from tilewright.cli.options import pairs, sizes
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 
 if TYPE_CHECKING:
     from tilewright.ir.types import Array

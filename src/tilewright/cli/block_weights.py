@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +10,7 @@ import typer
 
 from tilewright.cli.process import AGREES, bar_display, print_json
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 
 if TYPE_CHECKING:
     from tilewright.language.weights.quantise_file import Texts, Written

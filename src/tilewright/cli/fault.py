@@ -7,11 +7,11 @@ import shlex
 import sys
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tilewright.errors import InternalError, printable
+from tilewright.records import dataclass
 from tilewright.toolchain.compiler import cache_folder
 from tilewright.version import VERSION
 

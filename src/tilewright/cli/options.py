@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Annotated, Any, ClassVar, get_type_hints
 import typer
 
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 from tilewright.target.options import FOLDERS, PAIRS, PLAIN, SIZES, SWITCH, WORDS, Option
 from tilewright.target.settings import BOARD, OPTIONS, Settings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from tilewright.codegen.event_text import LAYER, NEXT, EventText
@@ -31,6 +31,7 @@ from tilewright.planner.program.program import (
     prefetches,
 )
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
+from tilewright.records import dataclass
 
 FEWEST_SHARED = 6
 """Events that are worth a function which several layers call."""

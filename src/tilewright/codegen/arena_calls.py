@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from tilewright.codegen import flow_names, threads
@@ -22,6 +21,7 @@ from tilewright.planner.program.program import CORES, Barrier, Body, Call, Each,
 from tilewright.planner.schedule.layer_schedule import LayerSchedule, Slots
 from tilewright.planner.schedule.planned_flow import Planned
 from tilewright.planner.schedule.schedule import Schedule
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

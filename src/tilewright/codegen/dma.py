@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from tilewright.codegen.expressions import Expression, count, plus, product, start, times
 from tilewright.errors import InternalError
 from tilewright.planner.schedule.layer_schedule import DMA_IN, DMA_IN_ROWS, DMA_IN_STRIDED, DMA_OUT, DMA_OUT_ROWS
+from tilewright.records import dataclass
 from tilewright.tiling.dma_shapes import DmaShape, Level
 from tilewright.tiling.tiles import TileGrid
 

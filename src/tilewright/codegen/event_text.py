@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from tilewright.codegen.index_text import Indices
 from tilewright.errors import InternalError
@@ -34,6 +33,7 @@ from tilewright.planner.program.program import (
     WaitStaged,
     all_events,
 )
+from tilewright.records import dataclass
 
 NEXT, LAYER = "next", "layer"
 """What prefetches for later layers, and the number of the layer: names beside those of the layer's functions."""

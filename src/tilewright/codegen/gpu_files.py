@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 
 from tilewright.codegen.kernels import PREFIX_FILE, Instance
 from tilewright.codegen.texts import Text
 from tilewright.errors import instance, present
 from tilewright.planner.schedule.schedule import Schedule
+from tilewright.records import dataclass
 from tilewright.target.runner import BY_OPENCL, ON_HOST, GpuProcess
 from tilewright.toolchain.opencl_c.text import Kernel, opencl_c
 from tilewright.toolchain.ptx import ptx

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tilewright.ir.affine import Affine
 from tilewright.planner.program.program import CORE, PERIOD, TEAM, TILES, For, at
+from tilewright.records import dataclass
 
 TEAM_IN_C = "TW_CORES"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 
 from tilewright.codegen.literals import C_TYPES
@@ -17,6 +17,7 @@ from tilewright.ir.types import SHORT
 from tilewright.ops._activation import curve_of
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import Schedule
+from tilewright.records import dataclass
 from tilewright.target.kernel import Argument, Kernel, Types
 
 CURVES_FILE = "curves.h"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from tilewright.codegen.dma import Shaped, commands, copy, dma_command
@@ -25,6 +24,7 @@ from tilewright.planner.schedule.layer_schedule import (
     Staged,
     TileParams,
 )
+from tilewright.records import dataclass
 from tilewright.target.memory import Paths
 from tilewright.target.target import Target
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import count
+
+from tilewright.records import dataclass
 
 SMALL_COMPILERS = frozenset({"near", "far", "huge", "interrupt"})
 """Words that compilers for small processors have besides."""

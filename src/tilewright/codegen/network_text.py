@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tilewright.codegen import scales, threads
 from tilewright.codegen.literals import number
@@ -12,6 +11,7 @@ from tilewright.codegen.names import comment
 from tilewright.codegen.network import Writer
 from tilewright.ir.length import Symbol
 from tilewright.planner.schedule.schedule import Schedule
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

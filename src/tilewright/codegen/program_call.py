@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
 from tilewright.codegen.arena_parts import arenas_of
 from tilewright.codegen.network import Writer
+from tilewright.records import dataclass
 from tilewright.target.memory import Memory
 
 PROGRAM = "runtime/program.c"

@@ -3,7 +3,6 @@ program of each agent."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from tilewright.codegen.agent_functions import agents_text, prefetched_together
@@ -15,6 +14,7 @@ from tilewright.codegen.network import math_header
 from tilewright.codegen.network_text import NetworkText
 from tilewright.codegen.slots import array_name
 from tilewright.codegen.states import listed, reset_body
+from tilewright.records import dataclass
 from tilewright.target.memory import Memory, Paths
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.codegen.dma import Shaped, commands
 from tilewright.codegen.expressions import Expression
 from tilewright.codegen.functions import tile_function
 from tilewright.codegen.slots import guarded, slot_address, slot_number
 from tilewright.errors import InternalError
 from tilewright.planner.schedule.layer_schedule import STAGED_STORE, LayerSchedule, Move, Slots
+from tilewright.records import dataclass
 
 
 def arena_address(memory: str, offset: int) -> str:

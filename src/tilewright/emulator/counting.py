@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from functools import cache
 from pathlib import Path
 
+from tilewright.records import dataclass
 from tilewright.sim.library import build_library
 from tilewright.sim.platform import ReadPort
 from tilewright.toolchain.compiler import find_compiler

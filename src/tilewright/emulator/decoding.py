@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 
 if TYPE_CHECKING:
     from capstone import Cs, CsInsn

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from tilewright.errors import CompileError, StackOverrun
+from tilewright.records import dataclass
 
 DATA = "a wild pointer, or an address of another chip?"
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 from tilewright.sim.platform import Memory, Platform
 
 MIB = 1 << 20

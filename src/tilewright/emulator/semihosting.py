@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from tilewright.records import dataclass
 
 OPEN, CLOSE, WRITE_CHARACTER, WRITE_TEXT, WRITE, READ = 0x01, 0x02, 0x03, 0x04, 0x05, 0x06
 IS_TERMINAL, LENGTH, CLOCK, TIME, ERROR_NUMBER, EXIT, EXIT_EXTENDED = 0x09, 0x0C, 0x10, 0x11, 0x13, 0x18, 0x20

@@ -7,12 +7,13 @@ pipeline is not known; nearly all blocks end with a jump, which empties it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 from tilewright.emulator.counting import BlockCost
 from tilewright.emulator.decoding import NO_REGISTERS, Instruction, Kind
 from tilewright.emulator.dual_issue import in_pairs, one_by_one
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

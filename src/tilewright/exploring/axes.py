@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, get_type_hints
 
 from tilewright.quantiser.widths import WEIGHT_BITS
+from tilewright.records import dataclass
 from tilewright.target.options import FOLDERS, WORDS
 from tilewright.target.settings import OPTIONS, Settings
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright.accelerator.area import find_yosys
 from tilewright.exploring.files import digest_of, sources_digest
 from tilewright.exploring.study import FILES, Point, Study
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

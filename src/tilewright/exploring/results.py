@@ -6,7 +6,6 @@ import csv
 import io
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from tilewright.exploring.columns import column_of, in_order
 from tilewright.exploring.pareto import best
 from tilewright.exploring.row import STATUSES, Row
 from tilewright.exploring.store import Store
+from tilewright.records import dataclass
 from tilewright.version import VERSION
 
 SCHEMA = "tilewright-study/2"

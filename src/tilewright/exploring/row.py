@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
 
 from tilewright.exploring.axes import Value
+from tilewright.records import dataclass
 
 AGREES, DISAGREES, REFUSED = "agrees", "disagrees", "refused"
 TIMED_OUT, DIED, FAULT = "timed out", "died", "fault"

@@ -6,11 +6,11 @@ import contextlib
 import json
 import os
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright.errors import CompileError
 from tilewright.exploring.row import LASTING, STATUSES, TIMED_OUT, Row
+from tilewright.records import dataclass
 
 POINTS = "points"
 """The folder of rows in that of a study."""

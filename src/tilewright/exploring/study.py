@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from itertools import product
 from typing import Any
 
 from tilewright.exploring.axes import FOLDER_AXES, Value, named_folders
+from tilewright.records import dataclass
 from tilewright.run.compare import DEFAULT_TOLERANCE
 
 SECONDS = 600.0

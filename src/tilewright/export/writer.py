@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from tilewright.errors import CompileError, Refusal
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.scale import Scale
 from tilewright.ir.types import Array, Shape, TensorType, as_computed, type_of
+from tilewright.records import dataclass
 
 STANDARD = ""
 """The domain of ONNX's own operators."""

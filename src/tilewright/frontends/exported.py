@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

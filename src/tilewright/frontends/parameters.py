@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from tilewright.frontends.model_options import ModelOptions
 from tilewright.ir.arrays import Given, arrays_of
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 
 from tilewright.errors import Refusal
 from tilewright.grammar.terms import Terms
+from tilewright.records import dataclass
 
 DIGITS = b"0123456789"
 MOST_DIGITS = 15

@@ -6,7 +6,9 @@ Terms are numbers: equal ones are the same one, so that what is built of them ca
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from tilewright.errors import CompileError
 from tilewright.instruction.patterns import PATTERNS, Pattern
+from tilewright.records import dataclass
 from tilewright.target.toml_file import read_toml
 
 DECLARATION = "instruction.toml"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from tilewright.ir.types import element
 from tilewright.ops._attention_rows import AttentionRows
 from tilewright.ops.cast import Cast
 from tilewright.ops.writerows import WriteRows
+from tilewright.records import dataclass
 
 POSITION = "position"
 """The input that says how many tokens came before."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from tilewright import pipeline
@@ -16,6 +16,7 @@ from tilewright.ir.length import length
 from tilewright.ir.types import Array
 from tilewright.language.kv_scale_balance import levelled
 from tilewright.ops.blockmatmul import OF_BYTES
+from tilewright.records import dataclass
 
 TOKENS = "tokens"
 """The dimension of a graph that reads any number of them."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright.errors import CompileError
@@ -15,6 +14,7 @@ from tilewright.ir.types import Array
 from tilewright.language.exported_steps import check_steps
 from tilewright.language.position_tables import TOKENS, TooManyTokens, attentions, lifted, of_tokens
 from tilewright.language.preparing import in_modes, with_one_attention
+from tilewright.records import dataclass
 
 PROBE = 61
 """Tokens of the graph that is looked at first: no size that decoders have."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from tilewright.language.text.tokenizer import Tokenizer
 from tilewright.language.text.tokenizer_tables import tokenizer_files
 from tilewright.language.weights_file import contents_of
 from tilewright.ops.writerows import WriteRows
+from tilewright.records import dataclass
 
 FOLDER = Path(__file__).parent / "c"
 SOURCES, TALKING = ("language_model.c", "language_model.h"), ("talk.c", "talk.h")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import codecs
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tilewright.language.talking import Ended, Event, Read, Said
 from tilewright.language.text.stop_words import StopWords
+from tilewright.records import dataclass
 
 TOKENS, END, CONTEXT, STOP = "tokens", "end of text", "context", "stop word"
 """Why a text is over: there are as many tokens as were asked for, the model said so, no more can be remembered, or a

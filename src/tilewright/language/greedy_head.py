@@ -7,7 +7,6 @@ something else multiplies faster it stores scores: the vocabulary is worked thro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from tilewright.ops.gatherelements import GatherElements
 from tilewright.ops.matmul import MatMul
 from tilewright.passes.fit.split_constants import Split, add_parts
 from tilewright.passes.pack_weights import packed_product
+from tilewright.records import dataclass
 from tilewright.target.kernel import Types
 from tilewright.target.target import Target
 from tilewright.tiling.tiles import Cut

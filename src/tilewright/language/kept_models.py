@@ -15,12 +15,12 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 from tilewright.target.kept_costs import kept
 from tilewright.toolchain.compiler import _processor, cache_folder, find_compiler
 from tilewright.version import VERSION

@@ -7,13 +7,14 @@ import os
 import pickle
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tilewright.language import kept_models
 from tilewright.language.text.tokenizer import Tokenizer
+from tilewright.records import dataclass
 from tilewright.toolchain.compiler import cache_folder
 
 if TYPE_CHECKING:

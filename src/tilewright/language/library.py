@@ -9,7 +9,6 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,6 +18,7 @@ from tilewright.errors import CompileError, InternalError
 from tilewright.ir.types import Array
 from tilewright.language.sampler import Sampling
 from tilewright.language.summary import Summary
+from tilewright.records import dataclass
 
 POINTER, INT, SIZE, LONG = ctypes.c_void_p, ctypes.c_int32, ctypes.c_size_t, ctypes.c_uint64
 SIZES = "tw_library_sizes"

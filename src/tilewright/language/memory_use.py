@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from tilewright.language.folder import ModelC, program_bytes
 from tilewright.language.text.tokenizer import Tokenizer
 from tilewright.language.text.tokenizer_tables import tokenizer_files
 from tilewright.planner.cluster.capacity import capacity
+from tilewright.records import dataclass
 from tilewright.sim.program.elf import allocated_ranges, read_elf
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target

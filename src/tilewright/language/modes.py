@@ -7,7 +7,7 @@ decoding has it; the caches, which are states of both; and the arena.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from tilewright import pipeline
@@ -22,6 +22,7 @@ from tilewright.language.weights_file import Layout, layout_of
 from tilewright.pipeline import STAGES, Compiled
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import Schedule
+from tilewright.records import dataclass
 from tilewright.target.runner import GpuProcess
 from tilewright.target.settings import Settings
 

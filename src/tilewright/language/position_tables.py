@@ -8,7 +8,7 @@ axes count tokens. Rows of a table that the position chooses take their place; m
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import partial
 from typing import Any
 
@@ -37,6 +37,7 @@ from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.fuse_attention import fuse_attention
 from tilewright.passes.patterns.attention import HIDING
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 
 NAME, TOKENS, PLACES = "decoder", "ids", "positions"
 

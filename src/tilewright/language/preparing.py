@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -30,6 +30,7 @@ from tilewright.passes.fuse_attention import fuse_attention
 from tilewright.quantiser.quantise import Options
 from tilewright.quantiser.samples.stream import Progress, silent
 from tilewright.quantiser.widths import Width, Widths
+from tilewright.records import dataclass
 
 LOGITS, BEST = "logits", "best"
 SEEN_TOKENS = 24

@@ -9,13 +9,13 @@ the best one's. One of them is drawn with numbers of PCG32.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from tilewright.errors import CompileError
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 
 ONE = 1 << 16
 LOG2_E = round(math.log2(math.e) * 2**40)

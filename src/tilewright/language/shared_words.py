@@ -8,7 +8,7 @@ times the factor of its word and those of the channels.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from tilewright.ops.gather import Gather
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlineargather import QLinearGather
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 
 COLUMN_BITS = 22
 """Of the factor of a channel: times a byte, it fits 31 bits."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from tilewright.language.caching import POSITION
 from tilewright.language.folder import ModelC
 from tilewright.profiling.measuring import profile_program
 from tilewright.profiling.profile import LayerProfile
+from tilewright.records import dataclass
 from tilewright.run.soc import SocProgram
 
 NAME = "token"

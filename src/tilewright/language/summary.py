@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from tilewright.language.generation import Weights
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from tilewright.language.sampler import Sampling
+from tilewright.records import dataclass
 
 if TYPE_CHECKING:
     from tilewright.sim.energy import Energy

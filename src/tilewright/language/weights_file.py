@@ -11,13 +11,13 @@ import struct
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from tilewright.codegen.network import WEIGHTS_ALIGNMENT, Writer
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 from tilewright.toolchain.mapped_arrays import release
 
 MAGIC, VERSION = b"TWWEIGHT", 1

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
+from tilewright.records import dataclass
 from tilewright.target.kernel import Kernel
 from tilewright.target.target import Offer
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from tilewright.errors import CompileError, InternalError
 from tilewright.own_kernels.check import check_declaration
 from tilewright.own_kernels.declaration import OwnKernels
 from tilewright.own_kernels.guarding import guarded
+from tilewright.records import dataclass
 from tilewright.target.user_python import loaded
 
 DECLARATION = "kernels.py"

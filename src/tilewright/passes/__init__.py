@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
 from tilewright.errors import CompileError, InternalError, Refusal
 from tilewright.ir.graph import Graph, Node, verify
 from tilewright.ops._control_flow import Body, ControlFlow
+from tilewright.records import dataclass
 
 Complaint = tuple[str, str]
 """Where, and what is wrong there."""

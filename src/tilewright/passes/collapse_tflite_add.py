@@ -7,7 +7,6 @@ suits them if every one of these sums comes out as before.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -19,6 +18,7 @@ from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.tfliteadd import Summand, TfliteAdd
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 
 BYTES = ("int8", "uint8")
 CLOSEST = 1024

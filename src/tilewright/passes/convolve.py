@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -26,6 +25,7 @@ from tilewright.ops.slice import Slice
 from tilewright.ops.transpose import Transpose
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

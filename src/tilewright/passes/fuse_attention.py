@@ -7,7 +7,7 @@ works on each element or row in between is computed with tokens first instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -26,6 +26,7 @@ from tilewright.ops.transpose import Transpose
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.patterns.attention import Written, written_attention
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 
 Takes = Callable[[Op, Mapping[str, TensorType]], bool]
 """Whether a target computes an operator with operands and results of these types better than its parts."""

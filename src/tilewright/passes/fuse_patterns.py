@@ -8,7 +8,6 @@ compute. Only where nothing else reads what lies between.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.op import Op
@@ -20,6 +19,7 @@ from tilewright.passes.patterns.algebra import NoForm
 from tilewright.passes.patterns.group_norm import grouped
 from tilewright.passes.patterns.reading import ARITHMETIC, MOST_NODES, READ, Reading
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 
 FEWEST_NODES = 2
 """One node is what it is."""

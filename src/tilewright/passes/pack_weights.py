@@ -6,7 +6,7 @@ Nothing is rounded: whatever a network calls its weights' type, their range deci
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from tilewright.ops.packedconv import PackedConv
 from tilewright.ops.packedmatmul import PackedMatMul
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 
 FEWEST_ELEMENTS = 1024
 """For less, the code that unpacks them is longer than what is saved."""

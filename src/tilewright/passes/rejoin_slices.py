@@ -4,7 +4,6 @@ whole, with zeros for the others. PyTorch's additions in place to a part of a te
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from tilewright.errors import instance
@@ -17,6 +16,7 @@ from tilewright.ops.slice import Slice
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 
 LEAST_SHARE = 0.75
 """Of an axis, to which something is added: for less, zeros for all the others take longer than to copy them."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 
 from tilewright.ir.graph import Graph, Node, State, rebuild
 from tilewright.ops.concat import Concat
 from tilewright.ops.identity import Identity
 from tilewright.passes import Complaint, Pass
+from tilewright.records import dataclass
 
 MOST_COPIES = 2
 """A copy of a copy is made of nothing that a state could be made in the place of."""

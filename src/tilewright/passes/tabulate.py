@@ -6,7 +6,6 @@ The operators' own arithmetic fills the table, so every rounding, clamp and wrap
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -36,6 +35,7 @@ from tilewright.ops.swish import Swish
 from tilewright.ops.tanh import Tanh
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 
 CHEAP = (Arithmetic, Cast, Clip, Lookup, Max, Min, Relu)
 """Operators that alone are no slower than a table."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from tilewright.profiling.profile import Interval
 from tilewright.profiling.timeline import JobInterval
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from tilewright.ir.types import Array
@@ -15,6 +15,7 @@ from tilewright.profiling.charging import charged
 from tilewright.profiling.places import START, TRANSFER_WAIT, places
 from tilewright.profiling.profile import Interval, LayerProfile, Moved, Profile, Tile
 from tilewright.profiling.timeline import PREFETCH, CallInterval, JobInterval, Jobs, Timeline, timeline
+from tilewright.records import dataclass
 from tilewright.run.declared_energy import with_accelerators
 from tilewright.run.simulated import CallMeter, run_to_end
 from tilewright.run.soc import SocProgram

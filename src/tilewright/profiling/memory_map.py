@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from tilewright.ir.graph import Graph
@@ -13,6 +13,7 @@ from tilewright.planner.cluster.plan import Plan
 from tilewright.planner.home import ARENA, Home
 from tilewright.planner.home import CONSTANT as HOME_CONSTANT
 from tilewright.planner.keys import PARAMS, SCRATCH, staging_key, tensor_key
+from tilewright.records import dataclass
 from tilewright.target.memory import Memory
 
 RUNTIME, TENSOR, CONSTANT, STREAM, WORKING = "runtime", "tensor", "constants", "stream", "working memory"

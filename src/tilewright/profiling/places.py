@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tilewright.codegen.agent_functions import LOOP
+from tilewright.records import dataclass
 from tilewright.sim.program.elf import Elf
 from tilewright.sim.watching.calls import return_addresses
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
+from tilewright.records import dataclass
 from tilewright.sim.energy import Energy
 
 CYCLES, NANOSECONDS = "cycles", "ns"

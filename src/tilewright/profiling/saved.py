@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tilewright.errors import CompileError
 from tilewright.profiling.memory_map import MemoryMap, Occupied
 from tilewright.profiling.profile import CYCLES, Interval, LayerProfile, Moved, Peaks, Profile, Tile
+from tilewright.records import dataclass
 from tilewright.sim.energy import PER_MICROJOULE, Energy
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tilewright.profiling.measuring import Profiled
 from tilewright.profiling.places import ENGINE_WAIT, TRANSFER_WAIT
 from tilewright.profiling.profile import LayerProfile
 from tilewright.profiling.timeline import CallInterval
+from tilewright.records import dataclass
 from tilewright.sim.watching.probes import Transfer
 
 LAYER, KERNEL, BESIDE, WAIT, JOB, TRANSFER_IN, TRANSFER_OUT = (

@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from tilewright.profiling.places import COMMIT, ENGINE_WAIT, FETCH, START, TRANSFER_WAIT, Place
 from tilewright.profiling.profile import Interval
+from tilewright.records import dataclass
 from tilewright.sim.activity import Activity
 from tilewright.sim.watching.probes import EngineJob, Probe, Transfer
 

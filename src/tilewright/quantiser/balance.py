@@ -8,7 +8,7 @@ outlier channels. Dividing makes activations finer and weights coarser: how far 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from tilewright.quantiser.samples.samples import Samples
 from tilewright.quantiser.samples.stream import Progress, Walk, affordable
 from tilewright.quantiser.weights import nearest, row_scales
 from tilewright.quantiser.widths import Widths
+from tilewright.records import dataclass
 
 POWERS = (0.25, 0.5, 0.75, 1.0)
 """How much of the difference between channels is moved from activations into weights."""

@@ -6,7 +6,6 @@ An ONNX file has no such cells, so that a network that is to be written as one k
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -25,6 +24,7 @@ from tilewright.passes.quantise.values import Format
 from tilewright.quantiser.linear import LinearLayer, linear_layer, takes_bias
 from tilewright.quantiser.samples.samples import Feeds
 from tilewright.quantiser.samples.stream import Walk
+from tilewright.records import dataclass
 
 OUTPUTS = Format("int8", (1 / 127,), (0,))
 """Outputs of cells lie between -1 and 1."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from tilewright.ops._filters import Filters
 from tilewright.ops.conv import Conv
 from tilewright.ops.convtranspose import ConvTranspose
 from tilewright.ops.matmul import MatMul
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from tilewright.ops.mul import Mul
 from tilewright.ops.relu import Relu
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.quantiser.linear import LinearLayer, linear_layer, takes_bias
+from tilewright.records import dataclass
 
 SCALED_THROUGH = (Relu, LeakyRelu, MaxPool, AveragePool, GlobalAveragePool, GlobalMaxPool)
 """What gives x times a positive factor for each channel if its operand is x times that factor."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from tilewright.ir.graph import Graph, Node
@@ -30,6 +30,7 @@ from tilewright.quantiser.samples.stream import Progress, affordable, silent
 from tilewright.quantiser.simulate import Simulation
 from tilewright.quantiser.weights import QuantisedWeights
 from tilewright.quantiser.widths import ALL_EIGHT, Width, Widths
+from tilewright.records import dataclass
 
 SMALL_OUTPUT = 1024
 """Elements of an output for which twice the bytes do not matter."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,7 @@ from tilewright.passes.quantise.values import Format
 from tilewright.quantiser.cells import QuantisedCells
 from tilewright.quantiser.ranges.ranges import rounded
 from tilewright.quantiser.weights import QuantisedWeights
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

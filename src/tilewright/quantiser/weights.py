@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tilewright.errors import present
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 
 NARROWER = tuple(1 - 0.03 * step for step in range(12))
 """Parts of a channel's range that are tried: without its largest weights the others are finer."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 
 from tilewright.errors import CompileError, printable
+from tilewright.records import dataclass
 
 ACTIVATIONS = ("int8", "int16", "float32")
 WEIGHT_BITS = range(2, 9)

@@ -14,13 +14,14 @@ shifted by 33 bits and has no summand: cores that do not clip take the high word
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
+from tilewright.records import dataclass
 from tilewright.requant.lines import (
     MOST_FACTOR,
     MOST_SHIFT,

@@ -9,11 +9,11 @@ for every total that the filter can have. A line that is both is the requantisat
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from tilewright.ir.types import Array, limits
+from tilewright.records import dataclass
 from tilewright.requant.lines import MOST_SHIFT, are_words, finest_shifts, fits, line_steps, near_factors
 from tilewright.requant.spec import RequantSpec
 

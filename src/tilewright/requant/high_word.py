@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.ir.op import Params
 from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import Rounding
+from tilewright.records import dataclass
 
 WORD = 32
 TIES = (Rounding.HALF_UP, Rounding.HALF_EVEN)

@@ -7,7 +7,7 @@ results begin at the same totals as the graph's, to the last one. Where no offse
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 from tilewright.requant.spec import BYTES8, RequantSpec
 
 FACTOR_BITS = 31

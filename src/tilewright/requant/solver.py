@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import Generic, TypeVar
 
@@ -18,6 +18,7 @@ import numpy as np
 from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import ALL, Rounding, names
 from tilewright.ir.types import Array, limits
+from tilewright.records import dataclass
 from tilewright.requant.arithmetic import Arithmetic, least_arithmetic, right_shifts
 from tilewright.requant.spec import INT32, RequantSpec
 

@@ -6,7 +6,6 @@ at the same one: at most 255 totals of a filter say all about bytes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
+from tilewright.records import dataclass
 
 INT32 = limits("int32")
 BYTES8 = ("int8", "uint8")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,7 @@ from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.passes import FEW, Numbers, Pass, apply
 from tilewright.passes.signed_bytes import as_unsigned
 from tilewright.passes.unroll_control_flow import UNROLL_CONTROL_FLOW
+from tilewright.records import dataclass
 from tilewright.run.compare import NARROW, Agreement, compare, steps_of
 from tilewright.run.rounding import Floors
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright.codegen import board_program, cluster_program
 from tilewright.codegen.initialiser import initialiser
 from tilewright.codegen.kernels import PREFIX_FILE, Instance, included
 from tilewright.ir.op import Params
+from tilewright.records import dataclass
 from tilewright.run.bench_memory import STACK, VARIABLES, stack_bytes
 from tilewright.target.kernel import Argument
 from tilewright.target.runner import QEMU

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from tilewright.ir.graph import Graph
 from tilewright.ir.requant import requants_of
 from tilewright.ir.types import Array, is_integer
 from tilewright.ops._internal import Internal
+from tilewright.records import dataclass
 from tilewright.run.as_imported import Distance
 from tilewright.run.model_inputs import made_up_inputs
 

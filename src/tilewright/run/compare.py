@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array, as_computed
 from tilewright.ops.dequant import Dequant
+from tilewright.records import dataclass
 
 DEFAULT_TOLERANCE = 1e-4
 TINY = 1e-30

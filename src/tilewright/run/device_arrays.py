@@ -7,13 +7,13 @@ import ctypes
 import math
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import CompileError
 from tilewright.ir.types import BYTES, Array, TensorType
+from tilewright.records import dataclass
 
 CUDA = 2
 """The number of NVIDIA's GPUs among the devices of DLPack."""

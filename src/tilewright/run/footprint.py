@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.emulator.faults import stack_overrun
 from tilewright.emulator.stack import STACK, stack_of
 from tilewright.errors import CompileError, present
+from tilewright.records import dataclass
 from tilewright.sim.platform import Platform
 from tilewright.sim.program.elf import Elf, allocated_ranges, code_bytes
 from tilewright.sim.simulator import Simulator

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from typing import Any
 
+from tilewright.records import dataclass
 from tilewright.target import runner
 
 CLOCK, MULTIPROCESSORS, MEMORY_CLOCK, BUS_BITS, MAJOR, MINOR = 13, 16, 36, 37, 75, 76

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +23,7 @@ from tilewright.ir.length import Sizes, resolved
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._control_flow import too_many_turns
 from tilewright.planner.schedule.schedule import Schedule
+from tilewright.records import dataclass
 from tilewright.target.processors import (
     NATIVE,
     PROCESSORS,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
+from tilewright.records import dataclass
 from tilewright.sim.program.elf import sections
 
 TEXT = ".text."

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
@@ -22,6 +22,7 @@ from tilewright.errors import CompileError, InternalError
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array, TensorType, type_of
 from tilewright.ops._activation import curve_of
+from tilewright.records import dataclass
 from tilewright.run.bench_memory import free_bytes, resident_start, working_memory
 from tilewright.run.bench_program import BenchCall, build
 from tilewright.sim.results import Report

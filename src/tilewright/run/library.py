@@ -15,7 +15,6 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,7 @@ from tilewright.ir.length import resolved
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._control_flow import too_many_turns
 from tilewright.planner.schedule.schedule import Schedule
+from tilewright.records import dataclass
 from tilewright.run.device_arrays import DeviceArray, OnDevice, checked, on_device
 from tilewright.run.host import HostNetwork, HostPrograms, check_machine, gpu_failed
 from tilewright.target.target import Target

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 from tilewright.run.as_imported import AsImported
 from tilewright.run.compare import Agreement
 from tilewright.run.footprint import Footprint

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
 from tilewright.errors import CompileError
 from tilewright.ir.types import Array
 from tilewright.planner.schedule.schedule import Schedule
+from tilewright.records import dataclass
 from tilewright.run.board import BoardProgram
 from tilewright.run.builds import Builds
 from tilewright.run.host import TENSORS, TIMES, HostProgram, HostRun, emulated

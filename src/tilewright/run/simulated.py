@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,6 +21,7 @@ from tilewright.emulator.qemu import Qemu
 from tilewright.errors import CompileError, InternalError, StackOverrun, present
 from tilewright.ir.types import Array
 from tilewright.ops._control_flow import too_many_turns
+from tilewright.records import dataclass
 from tilewright.run.declared_energy import with_accelerators
 from tilewright.run.footprint import Footprint, overrun
 from tilewright.sim.activity import Activity

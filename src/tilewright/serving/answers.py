@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from tilewright.language.conversation.talker import Reply
 from tilewright.language.generation import END, STOP
+from tilewright.records import dataclass
 
 REASONS = {END: "stop", STOP: "stop"}
 """Of the end of a text; all others are its length."""

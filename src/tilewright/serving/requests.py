@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from tilewright.errors import CompileError
 from tilewright.language.conversation.speaking import Asked
 from tilewright.language.conversation.talker import Words
+from tilewright.records import dataclass
 from tilewright.serving.fields import Fields
 from tilewright.serving.refusals import RequestRefused
 

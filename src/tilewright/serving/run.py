@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright.errors import CompileError
 from tilewright.language.model import LanguageModel
+from tilewright.records import dataclass
 
 CHUNK = 128
 """Tokens of a prompt that are read at once: what a client is told does not depend on what others said before."""

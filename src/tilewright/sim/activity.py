@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+
+from tilewright.records import dataclass
 
 MAX_MEMORIES = 16
 """Of a platform; engine/sim.h knows as many."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, fields
 from enum import IntEnum
+
+from tilewright.records import dataclass
 
 
 class Divider(IntEnum):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from tilewright.records import dataclass
 
 if TYPE_CHECKING:
     from tilewright.sim.activity import Activity

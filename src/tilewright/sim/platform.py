@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import IntEnum
 
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 from tilewright.sim import core_timing
 from tilewright.sim.activity import MAX_MEMORIES
 from tilewright.sim.core_timing import CoreTiming

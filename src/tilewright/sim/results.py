@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
+from tilewright.records import dataclass
 from tilewright.sim.energy import Energy
 
 

@@ -12,11 +12,11 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 from tilewright.toolchain.includes import Files
 from tilewright.toolchain.object_cache import ObjectCache, bound, key_of
 from tilewright.toolchain.processes import Processes

@@ -9,10 +9,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 from tilewright.toolchain.compiler import Compiler, cache_folder, find_compiler, find_cross_compiler
 
 LONGEST = 60

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
+
+from tilewright.records import dataclass
 
 QUOTED, ANGLED, DATA, BYTES = '"', "<", ".", "0"
 """How a file is named: as a header of one's own, as one of a library, or by the assembler as text or as bytes."""

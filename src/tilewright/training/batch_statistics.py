@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from tilewright.errors import CompileError
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ops.batchnormalization import BatchNormalization
+from tilewright.records import dataclass
 from tilewright.training.growing import Growing
 
 KEPT = 0.9

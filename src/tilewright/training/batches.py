@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from tilewright.errors import CompileError
 from tilewright.ir.arrays import convert, read_npz
 from tilewright.ir.types import Array, TensorType
+from tilewright.records import dataclass
 
 MORE = re.compile(r"mb(\d+)_(.+)")
 """Arrays of further steps."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 from tilewright.training.compiling import Learner
 from tilewright.training.graphs import Training
 from tilewright.training.plan import largest_layer, ram_of

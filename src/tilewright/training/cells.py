@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from tilewright.errors import Refusal
 from tilewright.ir.graph import Builder, Node
@@ -14,6 +13,7 @@ from tilewright.ops.grucells import GRUCells
 from tilewright.ops.identity import Identity
 from tilewright.ops.lstmcells import LSTMCells
 from tilewright.ops.rnncells import RNNCells
+from tilewright.records import dataclass
 from tilewright.training.growing import Growing
 
 State = tuple[Value, ...]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 from tilewright.errors import CompileError
 from tilewright.ir.arrays import read_npz
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 from tilewright.run.compare import Agreement, compare
 from tilewright.training.graphs import Training
 from tilewright.training.loop import Trained

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from tilewright import pipeline, targets
@@ -15,6 +15,7 @@ from tilewright.ir.graph import Graph, State
 from tilewright.ir.types import Array
 from tilewright.pipeline import STAGES, Compiled
 from tilewright.planner.schedule.schedule import Schedule
+from tilewright.records import dataclass
 from tilewright.target.runner import GpuProcess
 from tilewright.target.settings import DEFAULT, Settings
 from tilewright.target.target import Target

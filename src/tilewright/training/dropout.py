@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from tilewright.errors import CompileError
 from tilewright.ir.graph import Builder, Node
 from tilewright.ir.value import Value
 from tilewright.ops.identity import Identity
+from tilewright.records import dataclass
 from tilewright.training.growing import Growing
 
 COUNTER = "dropout.counter"

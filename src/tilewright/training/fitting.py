@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import CompileError
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 from tilewright.training.loop import not_finite, reference
 from tilewright.training.samples import Samples
 from tilewright.training.session import NotFinite, Session

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 
 Rewrite = Callable[[Builder, Node], bool]
 """Adds what stands for a node, which has its results' names, and says whether it has."""

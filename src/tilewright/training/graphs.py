@@ -8,12 +8,13 @@ called in any order; what lives between calls is in states alone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from tilewright.errors import InternalError
 from tilewright.ir.graph import Graph, State
 from tilewright.ir.types import TensorType, type_of
+from tilewright.records import dataclass
 
 FIRST = "first_of_accumulation"
 """The state that says whether the next step overwrites the buffers (true) or adds to them: bool[1].

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 
 THROUGH = frozenset({"Cast", "Expand", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Where"})
 """Operators behind which a label is still a label, or the target numbers are still these."""

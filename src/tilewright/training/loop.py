@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from tilewright.errors import CompileError
 from tilewright.ir.evaluate import evaluate, states_after
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 from tilewright.training.compiling import Learner
 from tilewright.training.labels import check_labels
 from tilewright.training.session import NotFinite, Session

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from tilewright.ir.types import Array
 from tilewright.ops.add import Add
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
+from tilewright.records import dataclass
 from tilewright.training.trainable import Weight, chosen, sources, words_of
 
 PREFIX = "lora:"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from tilewright.ir.value import Value
 from tilewright.ops.identity import Identity
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.softmax import Softmax
+from tilewright.records import dataclass
 from tilewright.training.growing import Growing
 
 LABEL = "label"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from tilewright.errors import CompileError
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ops.add import Add
 from tilewright.ops.where import Where
+from tilewright.records import dataclass
 from tilewright.training import lora
 from tilewright.training.batch_statistics import BatchStatistics, statistics_of
 from tilewright.training.cells import unrolled

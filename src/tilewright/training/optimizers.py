@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from tilewright.errors import CompileError
 from tilewright.ir.types import Array, Shape
 from tilewright.ir.value import Value
+from tilewright.records import dataclass
 
 Moments = Mapping[str, Value]
 

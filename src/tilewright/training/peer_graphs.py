@@ -7,7 +7,7 @@ outputs. Here they become states.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ from tilewright.errors import CompileError
 from tilewright.ir.graph import Builder, Graph
 from tilewright.ir.types import Array, TensorType, element
 from tilewright.ops.add import Add
+from tilewright.records import dataclass
 from tilewright.training.batches import Batches, fitting, refuse_not_finite
 from tilewright.training.graphs import FIRST, Training, checked
 from tilewright.training.inference import inference

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tilewright.pipeline import Compiled
+from tilewright.records import dataclass
 from tilewright.training.compiling import Learner, arena_of
 from tilewright.training.recompute import Activation
 

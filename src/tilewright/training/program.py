@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from tilewright.codegen import folder
 from tilewright.errors import CompileError
 from tilewright.ir.types import Array, TensorType
 from tilewright.pipeline import Compiled
+from tilewright.records import dataclass
 from tilewright.target.settings import DEFAULT, Settings
 from tilewright.training.batches import Batches, read_batches
 from tilewright.training.budget import within

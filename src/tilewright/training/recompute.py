@@ -8,12 +8,13 @@ tensor that frees most bytes for the least work. The numbers stay the same to th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from tilewright.ir.graph import Graph, Node
 from tilewright.passes.aliasing import view_owners
 from tilewright.passes.reorder import overwriting
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

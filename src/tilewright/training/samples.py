@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from tilewright.errors import CompileError
 from tilewright.ir.arrays import convert, match, read_npz
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 from tilewright.training.batches import refuse_not_finite
 from tilewright.training.labels import check_labels
 from tilewright.training.reading import batch_of

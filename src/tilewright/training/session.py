@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,6 +13,7 @@ from tilewright.codegen import binary_data
 from tilewright.codegen.kernels import PREFIX_FILE
 from tilewright.errors import CompileError, InternalError
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 from tilewright.training.folder import LearnerC
 
 LABEL, NOT_FINITE, NOTHING_LEARNED, NOTHING_SAVED, OTHER_NETWORK, NOT_WRITTEN, FAILED = range(-1, -8, -1)

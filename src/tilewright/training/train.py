@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from tilewright.ir.arrays import Given
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph, rebuild
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 from tilewright.target.settings import DEFAULT, Settings
 from tilewright.training.fitting import Fitted, Fitting, fit
 from tilewright.training.labels import check_labels

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 
 PLACES = {
     "Conv": ("W", "B"), "ConvTranspose": ("W", "B"), "MatMul": ("A", "B", "C"), "Add": ("A", "B"), "Mul": ("A", "B"),

@@ -6,13 +6,13 @@ its columns slices of filters. Inputs come some bits at a time, columns are summ
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 
 BYTE_BITS = 8
 SIGNS = 2

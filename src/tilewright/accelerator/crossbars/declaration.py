@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 from tilewright.accelerator.crossbars.cells import BYTE_BITS, RANGE, SHARE, SIGNS, Cells, noise_factor
 from tilewright.accelerator.crossbars.mapping import mapping_pass
 from tilewright.accelerator.declaration import Accelerator, Pattern, Poll, registers
 from tilewright.errors import CompileError, raise_all
+from tilewright.records import dataclass
 
 KIND = "crossbar"
 WORDS = ("name", "summary", "kind")

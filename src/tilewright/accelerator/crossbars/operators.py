@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from tilewright.ir.affine import Box
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops.conv import Conv
+from tilewright.records import dataclass
 from tilewright.target.params import Types, fill_of
 
 OFFSETS = {"int8": 128, "uint8": 0}

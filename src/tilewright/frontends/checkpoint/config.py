@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from tilewright.errors import CompileError
 from tilewright.ir.block_formats import BlockArray
 from tilewright.ir.types import Array, Shape
+from tilewright.records import dataclass
 
 PROJECTIONS = ("query", "key", "value", "output")
 FEED_FORWARD = ("gate", "up", "down")

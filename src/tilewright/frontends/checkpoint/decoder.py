@@ -8,7 +8,6 @@ differ. Attention sees the T tokens alone; what came before them is nothing that
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import onnx
@@ -20,6 +19,7 @@ from tilewright.frontends.checkpoint.rotation import tables
 from tilewright.ir.block_formats import BlockArray
 from tilewright.ir.types import Array
 from tilewright.ops.blockmatmul import DOMAIN, OF_BYTES
+from tilewright.records import dataclass
 
 OPSET = 21
 """The first in which quantisers of 16 bits can be added."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from tilewright.errors import CompileError
 from tilewright.frontends.checkpoint.config import FEED_FORWARD, PROJECTIONS, Config, Rotary
 from tilewright.frontends.checkpoint.options import Options
 from tilewright.frontends.checkpoint.rope_options import OLD, read_rotary
+from tilewright.records import dataclass
 
 ACTIVATIONS = {
     "silu": "silu", "swish": "silu", "gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh",

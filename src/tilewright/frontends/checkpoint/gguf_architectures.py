@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from tilewright.records import dataclass
 
 NAMES = {
     "embedding": "token_embd", "position_embedding": "position_embd", "norm": "output_norm", "head": "output",

@@ -9,7 +9,6 @@ import math
 import mmap
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ from tilewright.errors import CompileError, Refusal
 from tilewright.frontends.checkpoint.gguf_blocks import FORMATS, NAMES
 from tilewright.ir.block_formats import Block, BlockArray
 from tilewright.ir.types import Array, Shape
+from tilewright.records import dataclass
 from tilewright.toolchain.mapped_arrays import release
 
 MAGIC = b"GGUF"

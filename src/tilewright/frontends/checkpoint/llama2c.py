@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from tilewright.errors import CompileError
 from tilewright.frontends.checkpoint.config import Checkpoint, Config, shapes
 from tilewright.frontends.checkpoint.rotation import halves_from_neighbours
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 
 HEADER = struct.Struct("<7i")
 """Width, hidden, layers, heads, heads of keys and values, words (negative with a head of its own), context."""

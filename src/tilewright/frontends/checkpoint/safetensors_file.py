@@ -9,7 +9,7 @@ import json
 import math
 import mmap
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from tilewright.errors import CompileError, Refusal
 from tilewright.frontends.checkpoint.config import Weight
 from tilewright.ir.block_formats import FORMATS, BlockArray
 from tilewright.ir.types import Array, Shape
+from tilewright.records import dataclass
 
 BYTES = {"F32": 4, "F16": 2, "BF16": 2, "I8": 1}
 """Of an element."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -12,6 +11,7 @@ from tilewright.frontends.jaxpr import elementwise, movement, reductions
 from tilewright.frontends.jaxpr.emitter import Emitter, Tensor, Value
 from tilewright.frontends.jaxpr.rules import Equation, Rule, refuse, shape_in
 from tilewright.ir.types import Shape
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ branches of the model."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from tilewright.frontends.jaxpr.emitter import Emitter, Tensor, Value
 from tilewright.frontends.jaxpr.rules import Equation
+from tilewright.records import dataclass
 
 Inline: TypeAlias = "Callable[[Emitter, Any, Sequence[Value]], list[Value]]"
 """(emitter, closed jaxpr, operands) -> results."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from tilewright.frontends.python_errors import is_ours, reason_of, user_line
 from tilewright.frontends.result_names import result_name, walk
 from tilewright.ir.arrays import Given, read_npz
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 
 if TYPE_CHECKING:
     from tilewright.frontends.jaxpr.reader import Made

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -16,6 +15,7 @@ from tilewright.frontends.jaxpr.control import CALLS, Control
 from tilewright.frontends.jaxpr.emitter import Emitter, Tensor, Value
 from tilewright.frontends.jaxpr.rules import RULES, Equation
 from tilewright.frontends.python_errors import described
+from tilewright.records import dataclass
 
 LOADED = (bits, elementwise, indexing, linear, movement, reductions)
 """Modules that have given RULES their entries."""

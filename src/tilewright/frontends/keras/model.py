@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from tilewright.frontends.python_errors import is_ours, reason_of, user_line
 from tilewright.frontends.quiet import silence, silence_library
 from tilewright.frontends.result_names import named_results
 from tilewright.ir.arrays import Given, arrays_of
+from tilewright.records import dataclass
 
 OPSET = 18
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from tilewright.errors import CompileError
 from tilewright.frontends.onnx import file as onnx_file
 from tilewright.ir.element_types import element_type
 from tilewright.ir.types import Array, Shape
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

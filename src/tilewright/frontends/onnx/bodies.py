@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import onnx
 
 from tilewright.frontends.onnx import file as onnx_file
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -17,6 +16,7 @@ import onnx
 
 from tilewright.frontends.onnx import file as onnx_file
 from tilewright.ir.types import Array, Shape
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ an integer, and so is everything that only integer arithmetic lies between. Samp
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from tilewright.errors import CompileError
 from tilewright.ir.types import Array, narrowest
+from tilewright.records import dataclass
 
 DIALECT = frozenset({
     "RequantShift", "RequantizedConv", "RequantizedGemm", "RQMatMul", "RequantizedAdd", "iSoftmax", "ITAMax",

@@ -4,7 +4,7 @@ meaning behind. What works row by row may read them; the model's caller is told 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import onnx
 
@@ -12,6 +12,7 @@ from tilewright.errors import Refusal
 from tilewright.frontends.onnx import file as onnx_file
 from tilewright.ir.graph import Builder
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 
 DATA_SIZED = {"NonZero": {0: 1}, "Compress": {0: 0}, "Unique": {0: 0, 1: 0, 3: 0}}
 """Operators of which data says how many rows they give: results -> the axis of rows, unless an attribute says it. The

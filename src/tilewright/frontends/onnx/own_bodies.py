@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from tilewright.frontends.onnx.open_lengths import OpenLength
 from tilewright.frontends.onnx.own_graphs import OwnGraph, captured_names
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._control_flow import Branch, Loop
+from tilewright.records import dataclass
 
 MOST_TRIPS = 2**31 - 1
 """More than that is no bound: exporters write the largest integer where they mean none."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilewright.ir.graph import Builder, Graph, rebuild
 from tilewright.ir.types import Array, Shape, TensorType
 from tilewright.ir.unused import drop_unused
 from tilewright.ops._control_flow import Body
 from tilewright.ops.reshape import Reshape
+from tilewright.records import dataclass
 
 
 @dataclass

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import onnx
@@ -15,6 +15,7 @@ from tilewright.frontends.onnx import file as onnx_file
 from tilewright.frontends.onnx import importer
 from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 
 PLACES = {
     "Conv": (1, 2), "ConvTranspose": (1, 2), "Gemm": (0, 1, 2), "MatMul": (0, 1), "Add": (0, 1), "Mul": (0, 1),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 import onnx
@@ -12,6 +12,7 @@ from tilewright.errors import CompileError
 from tilewright.frontends.onnx import file as onnx_file
 from tilewright.ir.graph import Graph, State, verify
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 
 PREFIX = "tilewright.state."
 """Entries of a model's metadata: behind this stands an input, and their value is the output that it is made of."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from onnx import helper
@@ -15,6 +14,7 @@ from tilewright.frontends.onnx.bodies import Body
 from tilewright.frontends.onnx.control_flow import EXPORT_ONE, ControlFlow
 from tilewright.ir.types import Shape
 from tilewright.ops._control_flow import MOST_UNROLLED
+from tilewright.records import dataclass
 
 FEW = 256
 """Nodes that a loop becomes rather than staying a loop: what is known of an iteration then makes it smaller, values

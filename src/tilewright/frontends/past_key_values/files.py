@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 
 SUFFIX, INNER = ".onnx", "onnx"
 """Of files; and a folder beside the tokenizer that may hold them."""

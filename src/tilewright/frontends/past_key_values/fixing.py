@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from onnx import TensorProto
 from tilewright.frontends.onnx import file as onnx_file
 from tilewright.frontends.past_key_values.signature import IDS, POSITIONS, Signature, signature_of
 from tilewright.ir.types import Array, Shape
+from tilewright.records import dataclass
 
 TABLES = {"Gather": (0,), "GroupQueryAttention": (7, 8), "RotaryEmbedding": (2, 3)}
 """Operands of operators that have a row for every position, if they are chosen by positions."""

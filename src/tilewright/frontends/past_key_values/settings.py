@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright.frontends.checkpoint.hugging_face import CONFIG, read_json
 from tilewright.frontends.checkpoint.options import Options
+from tilewright.records import dataclass
 
 GENERATION, GENAI = "generation_config.json", "genai_config.json"
 CONTEXTS = ("max_position_embeddings", "n_positions", "max_seq_len", "context_length")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import onnx
 
 from tilewright.errors import CompileError, raise_all
 from tilewright.frontends.onnx import file as onnx_file
 from tilewright.ir.types import Shape
+from tilewright.records import dataclass
 
 IDS, MASK, POSITIONS, BRANCH = "input_ids", "attention_mask", ("position_ids", "cache_position"), "use_cache_branch"
 LOGITS = "logits"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.errors import CompileError
 from tilewright.ir.rounding import Rounding
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

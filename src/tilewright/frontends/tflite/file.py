@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -19,6 +19,7 @@ from tilewright.frontends.model_files import empty
 from tilewright.frontends.python_errors import raised_in
 from tilewright.frontends.tflite.sparsity import Damaged, dense
 from tilewright.ir.types import Array, Shape
+from tilewright.records import dataclass
 
 MAGIC, MAGIC_AT, VERSION = b"TFL3", 4, 3
 DTYPES = {

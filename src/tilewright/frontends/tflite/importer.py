@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,7 @@ from tilewright.ir.unused import drop_unused
 from tilewright.ops._control_flow import Body
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.where import Where
+from tilewright.records import dataclass
 
 ONCE = "CALL_ONCE"
 """Runs a subgraph before the first call, which gives variables their first values."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from tilewright.ir.graph import MAX_ELEMENTS, Builder
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array, Shape, TensorType
+from tilewright.records import dataclass
 
 OPSET = 20
 """Of ONNX, whose operators stand for many of TensorFlow Lite's."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import tflite
 
 from tilewright.ir.types import Array, Shape
+from tilewright.records import dataclass
 
 MOST_ELEMENTS = 2**26
 """Of a tensor that is made dense: a few bytes of an untrusted file may claim any shape."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from tilewright.errors import Refusal
 from tilewright.frontends.torch.branches import tape_of
 from tilewright.frontends.torch.own import copied, seeded
 from tilewright.frontends.torch.tape import replaying
+from tilewright.records import dataclass
 
 TOLERANCE = 0.01
 """Of a result's largest element: two runs of PyTorch on the same numbers are far closer, other computations far off."""

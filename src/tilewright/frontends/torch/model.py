@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from tilewright.frontends.torch.file import refuse_without_graph
 from tilewright.frontends.torch.followed import Followed
 from tilewright.frontends.torch.recording import Raises
 from tilewright.ir.arrays import Given, read_npz
+from tilewright.records import dataclass
 
 MUST_RUN = "the module must run on the example inputs: try module(*example_inputs)"
 EVAL_HINT = "call module.eval() before compiling: dropout and batch normalisation then compute what is deployed"

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from tilewright.records import dataclass
 
 CELLS = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 

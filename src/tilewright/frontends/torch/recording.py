@@ -14,7 +14,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from tilewright.errors import Refusal
@@ -23,6 +22,7 @@ from tilewright.frontends.torch import packed
 from tilewright.frontends.torch.own import seeded
 from tilewright.frontends.torch.tape import Call, Ref, Tape, leaves, mapped
 from tilewright.frontends.torch.watcher import DRAWN, inputs_watcher
+from tilewright.records import dataclass
 
 READ_BY_PYTHON = ("tolist", "numpy", "__array__", "data_ptr", "__dlpack__", "__reduce_ex__", "__deepcopy__", "__set__")
 """Functions of a tensor that give its elements to what is not PyTorch, or replace them unseen."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tilewright.errors import Refusal
 from tilewright.frontends.python_errors import reason_of
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilewright.instruction.declaration import Instruction
 from tilewright.instruction.search.decoding import CONTROL, REGISTERS, Decoded, Kind, decoded
+from tilewright.records import dataclass
 from tilewright.sim.program.elf import Elf
 
 ALL = (1 << 32) - 2

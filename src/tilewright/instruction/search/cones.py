@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from tilewright.instruction.search.blocks import Block
 from tilewright.instruction.search.decoding import Kind
+from tilewright.records import dataclass
 
 INPUTS, MOST, TRIED = 3, 12, 400
 """Registers that an instruction reads; instructions that it stands for; parts that are looked at below one result."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING
 
 from tilewright.instruction.declaration import Instruction
+from tilewright.records import dataclass
 
 if TYPE_CHECKING:
     from capstone import Cs

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -16,6 +15,7 @@ from tilewright.language.generation import END
 from tilewright.language.sampler import Sampler, Sampling
 from tilewright.language.talking import Ended, Event, Read, Said
 from tilewright.language.text.piece_stream import PieceStream
+from tilewright.records import dataclass
 
 
 class Grammar(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ from tilewright.language.conversation.template_files import Talk
 from tilewright.language.generation import Listener
 from tilewright.language.text.piece_stream import PieceStream
 from tilewright.language.text.tokenizer import Start, Tokenizer
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

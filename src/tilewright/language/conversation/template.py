@@ -11,7 +11,7 @@ import datetime
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +19,7 @@ from tilewright.errors import CompileError
 from tilewright.language.conversation.bounded_steps import at_most
 from tilewright.language.conversation.messages import Message
 from tilewright.language.text.tokenizer import Tokenizer
+from tilewright.records import dataclass
 
 FIRST_MARK = 0xFDD0
 """Of the code points that are no characters."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from tilewright.frontends.checkpoint.hugging_face import read_json
 from tilewright.language.conversation.template import ChatTemplate
 from tilewright.language.reading import files_beside
 from tilewright.language.text.tokenizer import Tokenizer
+from tilewright.records import dataclass
 
 TEMPLATE, TOKENIZER, GENERATION = "chat_template.jinja", "tokenizer_config.json", "generation_config.json"
 OTHERS = "chat_template.json"

@@ -9,9 +9,10 @@ from __future__ import annotations
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
+
+from tilewright.records import dataclass
 
 LAST = 0x10FFFF
 Range = tuple[int, int]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from tilewright.errors import InternalError
 from tilewright.ir.types import Array
 from tilewright.language.text.character_classes import LAST
+from tilewright.records import dataclass
 
 DEEPEST = 7
 """Parts of a character at most, which the C has room for."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from tilewright.errors import Refusal
 from tilewright.language.text.byte_level import bytes_of
 from tilewright.language.text.tokenizer import Start
+from tilewright.records import dataclass
 
 KNOWN = (
     "ByteLevel; Metaspace; or a Sequence of Replace (of a text), ByteFallback, Fuse "

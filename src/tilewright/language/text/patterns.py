@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from tilewright.errors import Refusal
@@ -20,6 +20,7 @@ from tilewright.language.text.character_classes import (
     same_in_any_case,
     whitespace,
 )
+from tilewright.records import dataclass
 
 MANY = 255
 """As often as possible."""

@@ -10,13 +10,14 @@ import heapq
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, IntEnum
 from functools import cached_property
 
 from tilewright.errors import CompileError
 from tilewright.language.text.character_classes import whitespace
 from tilewright.language.text.patterns import Pattern
+from tilewright.records import dataclass
 
 Restored = Callable[[str], str]
 

@@ -6,7 +6,6 @@ The former are said in the words of `tokenizer.json`: the file names the way in 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from tilewright.language.text.splitting import GPT2, words_of
 from tilewright.language.text.tokenizer import NONE, AddedToken, Normaliser, Tokenizer, Words
 from tilewright.language.text.tokenizer_bin import merges_by_score
 from tilewright.language.text.word_bounds import MARK, bounded
+from tilewright.records import dataclass
 
 PREFIX = "tokenizer.ggml."
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTES = 1, 2, 3, 4, 5, 6

@@ -6,7 +6,6 @@ What the bytes stand for is said in `ir/block_formats.py`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from tilewright.frontends.checkpoint.gguf_blocks import FORMATS as BLOCKS
 from tilewright.ir.block_formats import Block
 from tilewright.ir.types import Array
 from tilewright.language.weights.steps import Grid, affine, halves, inverse, symmetric
+from tilewright.records import dataclass
 
 SCALES = 63
 """The largest of the scales and minima of 6 bits in a Q4_K or a Q5_K."""

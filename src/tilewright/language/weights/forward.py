@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from tilewright.frontends.checkpoint.config import Config
 from tilewright.frontends.checkpoint.rotation import tables
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 
 Weights = Mapping[str, Array]
 Watch = Callable[[str, Array], None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from tilewright.frontends.checkpoint.gguf_architectures import ARCHITECTURES, NA
 from tilewright.frontends.checkpoint.rotation import frequencies, neighbours_from_halves, part_from_halves
 from tilewright.ir.types import Array, Shape
 from tilewright.language.weights.gguf_writer import Key
+from tilewright.records import dataclass
 
 OTHER_NAMES = {"Mistral": "llama"}
 """Families that files have no architecture of their own for."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import BinaryIO
 
 from tilewright.errors import InternalError
 from tilewright.frontends.checkpoint.gguf_blocks import FORMATS
 from tilewright.frontends.checkpoint.gguf_file import ALIGNMENT, BOOL, LIST, MAGIC, STRING
 from tilewright.ir.types import Array, Shape
+from tilewright.records import dataclass
 
 VERSION = 3
 UINT32, INT32, FLOAT32, UINT64, INT64 = 4, 5, 6, 10, 11

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from tilewright.ir.types import Array
 from tilewright.language.text.tokenizer import Tokenizer
 from tilewright.language.weights.forward import Layer, embedded, scores
 from tilewright.quantiser.samples.stream import Progress, silent
+from tilewright.records import dataclass
 
 LONGEST = 512
 """Tokens of a piece of text."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeGuard
 
@@ -25,6 +24,7 @@ from tilewright.language.weights.perplexity import Perplexity, perplexity, piece
 from tilewright.language.weights.rounding import Choice, Rounding
 from tilewright.language.weights.tokenizer_keys import tokenizer_keys
 from tilewright.quantiser.samples.stream import Progress, silent
+from tilewright.records import dataclass
 from tilewright.whole_file import written_whole
 
 F32 = 0

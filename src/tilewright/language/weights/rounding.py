@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from tilewright.language.weights.formats import FORMATS, Format
 from tilewright.language.weights.forward import Layer, embedded, head_inputs
 from tilewright.language.weights.perplexity import beginnings, head_weights, layer_weights
 from tilewright.quantiser.samples.stream import Progress, silent
+from tilewright.records import dataclass
 
 NUMBERS = {"f32": 0, "f16": 1, **{name: one.number for name, one in FORMATS.items()}}
 """Of formats in files."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 
 STRETCHES = np.linspace(0.65, 1.15, 21, dtype=np.float32)
 """Of the scale with which the largest weight of a block is just a level."""

@@ -6,7 +6,6 @@ For memories that have no room for the whole constant at once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -18,6 +17,7 @@ from tilewright.ops.concat import Concat
 from tilewright.ops.slice import of_ranges
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 from tilewright.tiling.tiles import Cut, TileGrid
 from tilewright.tiling.windows import Window, window
 

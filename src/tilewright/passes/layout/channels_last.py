@@ -10,7 +10,7 @@ channels_second.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 import numpy as np
@@ -25,6 +25,7 @@ from tilewright.passes import Complaint, Pass
 from tilewright.passes.layout.min_cut import FORBIDDEN, Vertex, min_cut
 from tilewright.passes.layout.permuting import Moved, Perm, inverse, moves_nothing, on_permuted_axes, windowed_operands
 from tilewright.passes.layout.simplify_transposes import SIMPLIFY_TRANSPOSES, takes_rows_in_any_order
+from tilewright.records import dataclass
 
 WANTED, GIVEN = "as wanted", "as given"
 Forms = Mapping[str, Moved]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import singledispatch
 from itertools import count
 from typing import Any
@@ -35,6 +35,7 @@ from tilewright.ops.reducemean import ReduceMean
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.slice import Slice
 from tilewright.ops.tflitesigmoid import TfliteSigmoid
+from tilewright.records import dataclass
 
 SPATIAL_FIELDS = ("strides", "dilations", "kernel", "uncounted", "size")
 """Fields of convolutions and pools with a value for each spatial axis."""

@@ -8,7 +8,6 @@ result by more than an eighth: hardware with products of 32 bits leaves the zero
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -25,6 +24,7 @@ from tilewright.passes import Complaint, Numbers, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.numerics.layers import layer_totals
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 from tilewright.requant.lines import MOST_FACTOR, are_words
 from tilewright.requant.spec import RequantSpec
 

@@ -8,7 +8,7 @@ Two bytes have 65,536 products: all of them are counted.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
 from tilewright.ops.qlinearmul import QLinearMul
+from tilewright.records import dataclass
 from tilewright.requant.spec import NEAR
 
 BYTES = ("int8", "uint8")

@@ -9,7 +9,7 @@ counted.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import product
 
@@ -19,6 +19,7 @@ from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.tfliteadd import TfliteAdd
+from tilewright.records import dataclass
 from tilewright.requant.spec import NEAR
 
 MOST = 255

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from tilewright.ir.types import Shape
+from tilewright.records import dataclass
 
 CLOSE = 5e-6
 """How far constants may be off, as a part of them: exporters write sqrt(2) with six digits."""

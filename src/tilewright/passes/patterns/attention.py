@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from tilewright.ops.reshape import Reshape
 from tilewright.ops.softmax import Softmax
 from tilewright.ops.tanh import Tanh
 from tilewright.passes.aliasing import is_only_reader
+from tilewright.records import dataclass
 
 HIDING = -1e4
 """What exporters add at most to floats that a softmax must not see."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from tilewright.ops.mul import Mul
 from tilewright.ops.reshape import Reshape
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.patterns.normalisations import per_channel
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -32,6 +31,7 @@ from tilewright.passes.patterns.algebra import (
     maximum,
     mean,
 )
+from tilewright.records import dataclass
 
 Found = tuple[Op, list[Array]]
 """An operator, and the constants that follow its first operand."""

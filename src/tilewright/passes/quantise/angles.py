@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from tilewright.ops.gather import Gather
 from tilewright.ops.identity import Identity
 from tilewright.ops.reshape import Reshape
 from tilewright.passes.quantise.values import Context
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

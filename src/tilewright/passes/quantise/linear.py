@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.matmul import MatMul
 from tilewright.passes.quantise.pending import Pending, Target, vector
 from tilewright.passes.quantise.values import Context, NoIntegerForm, Value
+from tilewright.records import dataclass
 
 NEGLIGIBLE = 2.0**-12
 """A part of the result's unit that hardly ever changes a rounding."""

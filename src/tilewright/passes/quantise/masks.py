@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from tilewright.ops.add import Add
 from tilewright.ops.qlinearsoftmax import EXP_BITS
 from tilewright.ops.where import Where
 from tilewright.passes.quantise.values import Context, NoIntegerForm, Value
+from tilewright.records import dataclass
 
 HIDING = 500.0
 """What hides any score that an attention is likely to have."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -12,6 +12,7 @@ from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import BYTES, Array, limits
 from tilewright.passes.quantise.values import Context, Format, NoIntegerForm, Value
+from tilewright.records import dataclass
 
 FRACTION_BITS = {1: 16, 2: 12, 4: 0}
 """A result that is not quantised in the graph is kept as int32, with that many bits below the unit of a final result of

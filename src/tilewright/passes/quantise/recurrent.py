@@ -7,7 +7,6 @@ step; it is computed so. Integers throughout are another network, which a quanti
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from tilewright.ops.lstmcells import LSTMCells
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlineargrucells import QLinearGRUCells
 from tilewright.ops.qlinearlstmcells import QLinearLSTMCells
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

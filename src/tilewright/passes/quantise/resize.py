@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from tilewright.ops.qlinearresize import QLinearResize
 from tilewright.ops.resize import Resize
 from tilewright.passes.quantise.pending import Pending, Target, only
 from tilewright.passes.quantise.values import Context, NoIntegerForm, Value
+from tilewright.records import dataclass
 
 SUM_LIMIT = 2**31 - 1
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tilewright.ir.graph import Node
@@ -18,6 +16,7 @@ from tilewright.ops.qlinearrotate import QLinearRotate
 from tilewright.passes.quantise.angles import Angles, angles_of
 from tilewright.passes.quantise.pending import Pending, Target, only
 from tilewright.passes.quantise.values import MOVES, Context, NoIntegerForm, Value
+from tilewright.records import dataclass
 
 MOST_NODES = 16
 """Between a tensor and the same with its pairs swapped."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from tilewright.ops.reshape import Reshape
 from tilewright.passes.quantise.pending import Pending, Target
 from tilewright.passes.quantise.sums import Constant, Plain, Total
 from tilewright.passes.quantise.values import Context, NoIntegerForm, Value
+from tilewright.records import dataclass
 
 MAX_SHIFT = 62
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.requantshift import RequantShift
 from tilewright.passes.quantise.pending import FRACTION_BITS, Pending, Target, only, vector
 from tilewright.passes.quantise.values import Context, NoIntegerForm, Value
+from tilewright.records import dataclass
 
 MAX_SHIFT = 30
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 import numpy as np
@@ -25,6 +25,7 @@ from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.slice import Slice
 from tilewright.ops.transpose import Transpose
+from tilewright.records import dataclass
 
 MOVES = (Expand, Gather, GatherElements, GatherND, Identity, Pad, Reshape, Slice, Transpose)
 """Operators that put elements of their first operand elsewhere, whatever the elements are."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.op import Op
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -27,6 +26,7 @@ from tilewright.ops.transpose import Transpose
 from tilewright.passes.ranges.at_once import JointOp, at_once
 from tilewright.passes.ranges.made_from import is_number, operand_of, operands_of, other_operand
 from tilewright.passes.ranges.range_of_floats import RangeOfFloats
+from tilewright.records import dataclass
 
 STEPS = 255.0
 

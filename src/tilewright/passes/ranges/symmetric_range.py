@@ -4,7 +4,6 @@ read, become one."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -25,6 +24,7 @@ from tilewright.ops.sign import Sign
 from tilewright.passes.ranges.at_once import JointOp, at_once
 from tilewright.passes.ranges.made_from import is_number, operand_of, operands_of, other_operand
 from tilewright.passes.ranges.range_of_floats import RangeOfFloats
+from tilewright.records import dataclass
 
 STEPS = 127.0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from tilewright.errors import printable
@@ -12,6 +12,7 @@ from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.passes import apply
 from tilewright.passes.drop_identities import DROP_IDENTITIES
 from tilewright.passes.quantise.rules import QUANTISE
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.passes.quantise.values import Format
 from tilewright.quantiser.cost.measure import EXACT_DB
 from tilewright.quantiser.ranges.histogram import Histogram
+from tilewright.records import dataclass
 
 GOOD_DB = 30.0
 """Noise that hardly any network minds."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
@@ -16,6 +15,7 @@ from tilewright.quantiser.cost.measure import Metric, Noise, checked, numbers, s
 from tilewright.quantiser.cost.scores import agreement, class_axis
 from tilewright.quantiser.samples.samples import Feeds, Samples
 from tilewright.quantiser.samples.stream import Progress, Walk
+from tilewright.records import dataclass
 from tilewright.run.host import HostProgram
 
 TOGETHER = 32

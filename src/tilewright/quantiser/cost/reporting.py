@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from tilewright.ir.graph import Graph
@@ -19,6 +19,7 @@ from tilewright.quantiser.ranges.observe import Spread
 from tilewright.quantiser.ranges.ranges import clipped_share
 from tilewright.quantiser.simulate import Simulation
 from tilewright.quantiser.widths import Width
+from tilewright.records import dataclass
 
 WORST = 8
 """Layers that the text shows."""

@@ -7,7 +7,7 @@ ranges from samples that is no longer needed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -21,6 +21,7 @@ from tilewright.ops.matmul import MatMul
 from tilewright.ops.mul import Mul
 from tilewright.passes import APPROXIMATE, Complaint, Pass
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 
 FURTHEST = 8
 """Nodes between a layer and the float tensor that it rounds."""

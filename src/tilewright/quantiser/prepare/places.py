@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from tilewright.ir.graph import Graph, Node, rebuild
 from tilewright.ops._elementwise import Unary
@@ -31,6 +31,7 @@ from tilewright.passes.quantise.rotation import rotation_of
 from tilewright.passes.quantise.rules import MONOTONE
 from tilewright.passes.quantise.values import MOVES, Context, Format
 from tilewright.quantiser.prepare.functions import inside_functions
+from tilewright.records import dataclass
 
 AFFINE = (Filters, MatMul, BatchNormalization, GroupNormalization, LayerNormalization, RMSNormalization)
 """Results that can still be scaled and shifted per channel before they are rounded."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from tilewright.quantiser.ranges.observe import Spread
 from tilewright.quantiser.ranges.ranges import Candidate, candidates, rounded
 from tilewright.quantiser.samples.samples import Feeds
 from tilewright.quantiser.samples.stream import Progress, Walk
+from tilewright.records import dataclass
 
 UNTRIED = ("min-max", "fixed")
 """Methods that need no measurement."""

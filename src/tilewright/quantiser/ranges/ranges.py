@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from tilewright.ir.types import Array, limits
 from tilewright.passes.quantise.values import Format
 from tilewright.quantiser.ranges.histogram import Histogram
+from tilewright.records import dataclass
 
 PERCENTILES = (99.99, 99.9)
 STEPS = 40

@@ -7,13 +7,13 @@ from the nearest is therefore a question to the samples that were held out: the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
 from tilewright.ir.types import Array
 from tilewright.quantiser.rounding.rounding import damped, errors_of, improved, learned, learned_scales
 from tilewright.quantiser.weights import nearest
+from tilewright.records import dataclass
 
 DAMPINGS = (0.01, 0.1, 1.0)
 """Of the mean moment: with more of it, what samples say little about stays closer to the nearest level."""

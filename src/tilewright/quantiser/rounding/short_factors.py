@@ -10,8 +10,6 @@ up. Whether a channel's results are the same for all totals is counted; if not, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tilewright.ir.requant import fixed_point, full_range
@@ -19,6 +17,7 @@ from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, limits
 from tilewright.passes.quantise.values import Format
 from tilewright.quantiser.weights import nearest
+from tilewright.records import dataclass
 from tilewright.requant.lines import MOST_FACTOR, MOST_SHIFT, same_results
 from tilewright.requant.spec import RequantSpec
 

@@ -7,7 +7,7 @@ rounding can be learned from them, and its bias takes back what it would be wron
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from tilewright.quantiser.samples.stream import Progress, Walk
 from tilewright.quantiser.simulate import Simulation
 from tilewright.quantiser.weights import QuantisedWeights, nearest, row_scales
 from tilewright.quantiser.widths import Width
+from tilewright.records import dataclass
 
 MOST_COLUMNS = 4096
 """Of a matrix of moments: more would take longer than it is worth."""

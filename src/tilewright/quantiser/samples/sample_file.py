@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from tilewright.errors import CompileError
 from tilewright.ir.types import Array, Shape
+from tilewright.records import dataclass
 
 SAVE_HINT = "save with numpy.savez(file, name=array)"
 

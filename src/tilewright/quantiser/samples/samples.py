@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,6 +15,7 @@ from tilewright.ir.graph import Graph
 from tilewright.ir.length import numbers_of
 from tilewright.ir.types import STORED, Array, Shape, TensorType, is_integer, limits
 from tilewright.quantiser.samples.sample_file import FileSource, sources_of_file
+from tilewright.records import dataclass
 
 Feeds = dict[str, Array]
 """One array for each input of the network."""

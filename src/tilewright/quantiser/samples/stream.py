@@ -7,7 +7,6 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
@@ -18,6 +17,7 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array
 from tilewright.quantiser.samples.blas_threads import use_one_thread
 from tilewright.quantiser.samples.samples import Feeds, Samples
+from tilewright.records import dataclass
 
 Progress = Callable[[str, int, int], None]
 """Told what is done, how much of it, and out of how much."""

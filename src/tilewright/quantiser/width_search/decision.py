@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tilewright.ir.graph import Graph
 from tilewright.passes.quantise.values import Format
 from tilewright.quantiser.quantise import Ready
 from tilewright.quantiser.ranges.ranges import format_of_range
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from tilewright.records import dataclass
 
 MOST = 2000
 """Sums that are kept after each item: of more, every second or third is left out."""

@@ -7,7 +7,7 @@ that comes with a choice: floats at the borders of integers are converted, their
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tilewright.quantiser.cost.floats import floats_of
 from tilewright.quantiser.insert import with_quantisers
@@ -19,6 +19,7 @@ from tilewright.quantiser.width_search.decision import AS_PREPARED, Decision, de
 from tilewright.quantiser.width_search.knapsack import Choice, Point, front
 from tilewright.quantiser.width_search.sensitivity import FLOAT, INT16, Noises, Weights, noises, weights_by_bits
 from tilewright.quantiser.width_search.target_costs import TargetCost, cost_on
+from tilewright.records import dataclass
 from tilewright.target.settings import Settings
 
 NARROW = (6, 4, 3, 2)

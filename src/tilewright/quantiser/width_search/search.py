@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -35,6 +35,7 @@ from tilewright.quantiser.width_search.decision import AS_PREPARED, Decision, de
 from tilewright.quantiser.width_search.knapsack import Point
 from tilewright.quantiser.width_search.problem import Asking, Problem, problem_of
 from tilewright.quantiser.width_search.target_costs import TargetCost, cost_on
+from tilewright.records import dataclass
 from tilewright.target.settings import Settings
 
 POINTS = 7

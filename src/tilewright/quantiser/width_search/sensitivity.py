@@ -9,7 +9,7 @@ different layers and tensors add up as long as they are small.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from tilewright.ir.evaluate import evaluate_node
 from tilewright.ir.graph import Graph, Node
@@ -23,6 +23,7 @@ from tilewright.quantiser.simulate import Simulation
 from tilewright.quantiser.weights import QuantisedWeights
 from tilewright.quantiser.width_search.decision import wide_formats
 from tilewright.quantiser.widths import Width
+from tilewright.records import dataclass
 
 MOST_TRIED = 16
 """Samples on which widths are tried."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilewright import pipeline, targets
 from tilewright.ir.graph import Graph
 from tilewright.planner.placed import Placed
+from tilewright.records import dataclass
 from tilewright.target.settings import Settings, has_option
 
 

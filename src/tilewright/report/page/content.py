@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from tilewright.records import dataclass
 
 Figure = Mapping[str, Any]
 """`data` and `layout` as Plotly has them."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from tilewright.ir.graph import Graph, Node
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.profiling.profile import Profile
+from tilewright.records import dataclass
 from tilewright.report.page.colours import QUIET
 from tilewright.report.page.content import Drawing
 from tilewright.report.page.layered_layout import NodePositions, layered

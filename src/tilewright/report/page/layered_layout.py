@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from tilewright.records import dataclass
 
 ORDERING, PLACING = 6, 40
 """Times that all rows are put into the order of their neighbours, and that places are moved towards them."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from tilewright.exploring.columns import column_of
 from tilewright.exploring.pareto import best
 from tilewright.exploring.results import Results
 from tilewright.exploring.row import AGREES, Row
+from tilewright.records import dataclass
 from tilewright.report.page.colours import by_name
 from tilewright.report.page.content import Chart, Figure
 from tilewright.report.page.figures import axis, bytes_axis, figure

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.profiling.profile import NANOSECONDS, Profile
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 
 BANK = 1024
 """Bytes of a bank of the shared buffer."""

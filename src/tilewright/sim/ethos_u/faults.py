@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tilewright.records import dataclass
 
 IS_LONG = 0x4000
 BUFFER = 0x100

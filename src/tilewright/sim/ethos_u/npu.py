@@ -6,12 +6,11 @@ run = npu.run(stream, {0: Region(weights, is_constant=True), 1: Region(scratch, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 from tilewright.sim.ethos_u.configurations import Configuration, find_configuration
 from tilewright.sim.ethos_u.faults import Fault, describe
 from tilewright.sim.ethos_u.library import COUNTS, CChip, CCounts, CFault, CRegion, load

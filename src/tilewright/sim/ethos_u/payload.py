@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 from tilewright.sim.ethos_u.configurations import CONFIGURATIONS
 
 MARK = int.from_bytes(b"COP1", "little")

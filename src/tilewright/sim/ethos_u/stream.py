@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from math import prod
 from typing import Any
 
+from tilewright.records import dataclass
 from tilewright.sim.library import ETHOS_U
 
 CODE, IS_LONG = 0x3FF, 0x4000

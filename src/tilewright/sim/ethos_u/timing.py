@@ -6,11 +6,12 @@ memories. The slowest of them decides. Transfers of the DMA run beside operation
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import product
 from math import prod
 from typing import Any
 
+from tilewright.records import dataclass
 from tilewright.sim.ethos_u.configurations import Configuration
 from tilewright.sim.ethos_u.stream import Command, commands
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from pathlib import Path
 
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 from tilewright.toolchain.compiler import find_compiler
 from tilewright.toolchain.shared_library import library_of
 

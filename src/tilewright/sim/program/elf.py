@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 
 MACHINE_ARM, MACHINE_RISCV = 40, 243
 MACHINES = {MACHINE_ARM: ("Arm", "thumb"), MACHINE_RISCV: ("RISC-V", "riscv32")}

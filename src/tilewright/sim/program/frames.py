@@ -4,10 +4,11 @@ whatever compiler has made it."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 from tilewright.sim.program.elf import Elf, code_sections
 
 SP, UNKNOWN = 2, 1 << 20

@@ -8,10 +8,11 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 from tilewright.sim.library import GUARD
 from tilewright.sim.rtl.ports import TOP, Interface, interface, top_module
 from tilewright.sim.rtl.reading import FLAGS, check_said, includes, read_module, run, verilator, version

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 
 IN, OUT = "input", "output"
 REGISTER_ADDRESS = range(2, 33)

@@ -7,12 +7,12 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
 
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 from tilewright.sim.rtl.ports import Port
 from tilewright.sim.rtl.sources import folders
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
 
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 from tilewright.sim.activity import STALL_CAUSES, Activity, activity_of
 
 ARGUMENTS = 8

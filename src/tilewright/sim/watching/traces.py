@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from tilewright.records import dataclass
 from tilewright.sim.library import CProfileCell, CSpan
 from tilewright.sim.platform import Kind, Platform
 from tilewright.whole_file import write_whole

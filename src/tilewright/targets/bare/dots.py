@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
 from tilewright.ir.op import Op
 from tilewright.ops._linear import NARROW
 from tilewright.ops.conv import Conv
+from tilewright.records import dataclass
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
 from tilewright.target.peak import CoreMacs, Peak
 from tilewright.target.target import Engine

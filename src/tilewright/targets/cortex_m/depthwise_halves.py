@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from tilewright.ir.op import Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._windows import reach
 from tilewright.ops.conv import Conv
+from tilewright.records import dataclass
 from tilewright.target.params import params_of
 from tilewright.target.target import Offer
 from tilewright.targets.cortex_m.depthwise_words import DepthwiseWords

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from tilewright.ir.types import Array, Shape, Shapes, TensorType, limits
 from tilewright.ops._linear import NARROW
 from tilewright.ops._windows import reach
 from tilewright.ops.conv import Conv
+from tilewright.records import dataclass
 from tilewright.requant.one_product import OneProduct
 from tilewright.target.params import params_of
 from tilewright.target.target import Offer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, Shape, TensorType, limits
 from tilewright.ops._linear import NARROW
 from tilewright.ops.conv import Conv
+from tilewright.records import dataclass
 from tilewright.requant.one_product import OneProduct, one_product
 from tilewright.target.params import params_of
 from tilewright.target.target import Offer

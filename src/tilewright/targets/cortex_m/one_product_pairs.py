@@ -3,13 +3,12 @@ ones are 256 times as large anyway."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tilewright.errors import instance
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, limits
+from tilewright.records import dataclass
 from tilewright.requant.one_product import OneProduct, one_product
 from tilewright.targets.cortex_m.ways import SECOND, Filters, as_words, in_pairs
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -27,6 +27,7 @@ from tilewright.ops._linear import NARROW
 from tilewright.ops._packing import pack_rows, unpack_rows
 from tilewright.ops._rearranged import RearrangedConv, value_per_filter
 from tilewright.ops.conv import Conv
+from tilewright.records import dataclass
 from tilewright.target.params import params_of
 from tilewright.target.target import Offer
 from tilewright.targets.cortex_m.one_product_pairs import one_product_pairs, results

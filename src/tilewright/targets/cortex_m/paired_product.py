@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -18,6 +17,7 @@ from tilewright.ops._linear import requantised, result_dtype
 from tilewright.ops._rearranged import RowsProduct
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
+from tilewright.records import dataclass
 from tilewright.target.constant_layer import is_plain
 from tilewright.target.structs.common import requant_params
 from tilewright.target.target import Offer

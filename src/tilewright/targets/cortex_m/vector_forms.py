@@ -7,7 +7,7 @@ the order of the kernel, and zero points are part of the bias, also where there 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from typing import ClassVar
 
@@ -18,6 +18,7 @@ from tilewright.ir.types import BYTES, Array, TensorType
 from tilewright.ops._linear import NARROW
 from tilewright.ops._packing import Packing
 from tilewright.ops._rearranged import FoldedConv, FoldedProduct
+from tilewright.records import dataclass
 from tilewright.target.params import params_of
 
 FILTERS, VECTOR = 4, 16

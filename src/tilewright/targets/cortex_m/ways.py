@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import UP
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 from tilewright.requant.arithmetic import Arithmetic
 from tilewright.requant.solver import Form, shortest, whole
 from tilewright.requant.spec import RequantSpec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._internal import Internal
 from tilewright.ops.blockmatmul import rounded
 from tilewright.ops.gather import check_indices, inside
+from tilewright.records import dataclass
 from tilewright.target.structs.blocks import NUMBERS
 from tilewright.targets.cpu.block_packing import FLOATS, LAYOUTS, Panels
 

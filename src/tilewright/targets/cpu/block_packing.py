@@ -8,13 +8,13 @@ in the upper halves; what levels have above 4 bits is behind them. Levels of 8 b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
 from tilewright.ir.block_formats import FORMATS, SMALL
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 from tilewright.toolchain.mapped_arrays import release, zeros
 
 LINE = 64

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import ClassVar
 
@@ -17,6 +17,7 @@ from tilewright.ops._elementwise import Elementwise
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.passes.collapse_tflite_add import Reach, same_sum
+from tilewright.records import dataclass
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.structs.common import requant_fields
 from tilewright.target.target import Offer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
@@ -21,6 +21,7 @@ from tilewright.ops.limitedattention import LimitedAttention
 from tilewright.ops.writerows import WriteRows
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 from tilewright.target.kernel import Kernel
 from tilewright.targets.cpu.sizes import in_c
 

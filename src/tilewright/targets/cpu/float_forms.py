@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from tilewright.errors import Refusal, instance
@@ -19,6 +19,7 @@ from tilewright.ops._packing import unpack_rows
 from tilewright.ops._rearranged import FoldedConv
 from tilewright.ops._windows import pair, reach
 from tilewright.ops.conv import Conv
+from tilewright.records import dataclass
 from tilewright.target.params import params_of
 from tilewright.target.structs.common import activation_params
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -23,6 +23,7 @@ from tilewright.ops.requantshift import RequantShift
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 from tilewright.target.target import Offer
 from tilewright.targets.cpu.byte_sums import byte_sum
 from tilewright.targets.cpu.packed_forms import Block, PackedConvolution, PackedProduct, Then

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import IntEnum
 from typing import ClassVar
 
@@ -22,6 +22,7 @@ from tilewright.ops._packing import Packing
 from tilewright.ops._rearranged import MADE, FoldedConv, FoldedProduct
 from tilewright.ops._windows import pair
 from tilewright.ops.matmul import MatMul
+from tilewright.records import dataclass
 from tilewright.target.params import params_of
 from tilewright.target.structs.common import requant_fields
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 from tilewright.target.kernel import Kernel
 from tilewright.targets.cpu.concat_slices import ConcatSlices
 from tilewright.targets.generic.quantised import NARROW

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from tilewright.ir.affine import whole
@@ -16,6 +16,7 @@ from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.slice import Slice
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 from tilewright.target.kernel import Kernel
 from tilewright.targets.generic.quantised import NARROW
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -18,6 +18,7 @@ from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._activation import activated
 from tilewright.ops._internal import Internal
 from tilewright.ops._rearranged import Rearranged
+from tilewright.records import dataclass
 from tilewright.target.params import params_of
 from tilewright.targets.cpu.packed_forms import PackedConvolution, PackedProduct
 

@@ -4,7 +4,7 @@ zero point that is known when the network runs, times scales, plus a bias, and a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -26,6 +26,7 @@ from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.late_zero_points import bytes_and_zero
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 from tilewright.target.target import Offer
 from tilewright.targets.cpu.packed_forms import Block, PackedConvolution, PackedProduct
 from tilewright.targets.cpu.packed_offers import offers

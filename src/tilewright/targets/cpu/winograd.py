@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from tilewright.ir.op import Params
 from tilewright.ir.types import Array, Shape, TensorType
 from tilewright.ops._packing import pack_rows, unpack_rows
 from tilewright.ops.conv import Conv
+from tilewright.records import dataclass
 from tilewright.target.params import params_of
 from tilewright.target.structs.common import activation_params
 from tilewright.targets.cpu.float_forms import FAR_WINDOWS, FloatForm, copies_rows, number, panels

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from tilewright.ops.reshape import Reshape
 from tilewright.ops.tfliteadd import Summand, TfliteAdd
 from tilewright.passes import Complaint, Numbers, Pass
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 from tilewright.targets.ethos_u.scales import Meaning, is_close, meaning_of, product_ratio, ratios
 
 LEFT = 20

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 import numpy as np
@@ -26,6 +26,7 @@ from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.transpose import Transpose
 from tilewright.passes import Pass
 from tilewright.passes.layout.channels_last import ChannelPosition, with_layout
+from tilewright.records import dataclass
 from tilewright.target.core_or_accelerator import fewest_cycles
 from tilewright.target.target import Target
 from tilewright.targets.ethos_u.costs import JOB_CYCLES, SLOWER, copied

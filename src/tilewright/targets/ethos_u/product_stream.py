@@ -7,7 +7,6 @@ import contextlib
 import importlib
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 from tilewright.errors import Refusal
 from tilewright.ir.types import Array
 from tilewright.ops._ethosu import ARENA, WEIGHTS
+from tilewright.records import dataclass
 from tilewright.sim.ethos_u.configurations import find_configuration
 from tilewright.sim.ethos_u.timing import stream_cycles
 from tilewright.targets.ethos_u.vela import check_installed

@@ -4,7 +4,7 @@ multiplies. Transpositions before and behind a product are part of it: the NPU r
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from itertools import product as combinations
 from math import prod
@@ -22,6 +22,7 @@ from tilewright.ops._ethosu import EthosU
 from tilewright.ops._ethosuweights import ALIGNMENT, BYTES, OUTER, EthosUWeights
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.transpose import Transpose
+from tilewright.records import dataclass
 from tilewright.sim.ethos_u.configurations import find_configuration
 from tilewright.sim.ethos_u.payload import read_payload
 from tilewright.target.core_or_accelerator import fewest_cycles

@@ -8,7 +8,6 @@ graph with the same sums gets the same.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.slice import Slice
 from tilewright.ops.tfliteadd import Summand, TfliteAdd
 from tilewright.ops.transpose import Transpose
+from tilewright.records import dataclass
 from tilewright.targets.ethos_u.exponential import scale_of_words
 
 MOVES = (Concat, GlobalMaxPool, MaxPool, Pad, Slice, Transpose)

@@ -8,7 +8,7 @@ there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from tilewright.ir.graph import Graph
 from tilewright.ir.types import Array
 from tilewright.ops._ethosu import WEIGHTS, EthosU
 from tilewright.ops.lookup import ENTRIES
+from tilewright.records import dataclass
 from tilewright.sim.ethos_u.stream import Command, commands
 from tilewright.targets.ethos_u.exponential import ENTRIES as WORDS
 

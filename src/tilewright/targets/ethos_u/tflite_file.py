@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import flatbuffers
@@ -11,6 +11,7 @@ import numpy as np
 import tflite
 
 from tilewright.ir.types import Array, Shape
+from tilewright.records import dataclass
 
 KINDS = {"int8": "INT8", "uint8": "UINT8", "int16": "INT16", "int32": "INT32"}
 VERSION = 3

@@ -11,13 +11,13 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from tilewright.errors import CompileError
 from tilewright.frontends.tflite import importer
+from tilewright.records import dataclass
 from tilewright.targets.ethos_u.against_file import differences
 from tilewright.targets.ethos_u.corrections import corrected
 from tilewright.toolchain.compiler import cache_folder

@@ -4,7 +4,7 @@ file cannot say what the node computes."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.ops.transpose import Transpose
+from tilewright.records import dataclass
 from tilewright.targets.ethos_u.exponential import exponential
 from tilewright.targets.ethos_u.numerics import WORDS, layer_scales, tflite_sum
 from tilewright.targets.ethos_u.scales import Meaning, words_ratio

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._activation import activated
 from tilewright.ops._internal import Internal
 from tilewright.ops.gather import check_indices, inside
+from tilewright.records import dataclass
 from tilewright.targets.cpu.block_packing import FLOATS, LAYOUTS, Panels
 
 FORMATS = (*LAYOUTS, *FLOATS)

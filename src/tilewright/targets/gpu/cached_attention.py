@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import ClassVar
@@ -17,6 +16,7 @@ from tilewright.ops.fusedattention import FusedAttention
 from tilewright.ops.writerows import WriteRows
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 from tilewright.targets.gpu.turned import TABLES, Takes, TurnedAttention, WriteTurned
 
 ROWS = {"K": "key", "V": "value"}

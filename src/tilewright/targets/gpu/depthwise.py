@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -21,6 +20,7 @@ from tilewright.ops._rearranged import Rearranged
 from tilewright.ops.conv import Conv
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 from tilewright.target.kernel import Kernel
 from tilewright.target.params import params_of
 from tilewright.targets.generic.linear import FLOAT, TOTALS

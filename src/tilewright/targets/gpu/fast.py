@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
@@ -22,6 +21,7 @@ from tilewright.ops.matmul import MatMul
 from tilewright.passes import Pass
 from tilewright.passes.layout.channels_last import ChannelPosition, all_worth_it, with_layout
 from tilewright.passes.layout.transpose_weights import TRANSPOSE_WEIGHTS
+from tilewright.records import dataclass
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
 from tilewright.targets.generic.linear import FLOAT, TOTALS, channels_last

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import ClassVar
 
@@ -26,6 +26,7 @@ from tilewright.ops.rmsnormalization import RMSNormalization
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 from tilewright.target.kernel import Kernel
 from tilewright.target.structs.common import activation_params
 from tilewright.targets.generic.linear import FLOAT

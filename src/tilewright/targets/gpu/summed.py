@@ -4,7 +4,7 @@ are stored once, and never read in between."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -24,6 +24,7 @@ from tilewright.ops.reshape import Reshape
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 from tilewright.target.kernel import Types
 from tilewright.target.structs.common import activation_params, requant_fields
 from tilewright.targets.gpu.block_forms import BlockProduct

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tilewright.errors import CompileError
+from tilewright.records import dataclass
 from tilewright.toolchain.compiler import cache_folder
 
 FILE = "gpu_tiles.json"

@@ -7,9 +7,9 @@ other's sums.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
+from tilewright.records import dataclass
 from tilewright.targets.gpu.tile_costs import H200, Costs, Tile, costs
 
 SPLITS = (1, 2, 4, 8)

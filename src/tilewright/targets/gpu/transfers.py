@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import BYTES
 from tilewright.ops.identity import Identity
+from tilewright.records import dataclass
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.target import Transfers
 from tilewright.targets.gpu.costs import copied

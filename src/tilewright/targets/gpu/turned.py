@@ -4,7 +4,7 @@ a cache."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import ClassVar
 
@@ -18,6 +18,7 @@ from tilewright.ops.writerows import WriteRows
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.gpu.plain import stored
 from tilewright.targets.gpu.rotate import Rotate

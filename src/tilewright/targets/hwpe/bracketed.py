@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -19,6 +19,7 @@ from tilewright.ir.affine import Affine, whole
 from tilewright.ir.op import Params
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._windows import pair
+from tilewright.records import dataclass
 from tilewright.requant.brackets import Brackets, brackets
 from tilewright.requant.spec import RequantSpec
 from tilewright.targets.hwpe.conv import EDGELESS, NeurekaConv

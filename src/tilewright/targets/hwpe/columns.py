@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from tilewright.ir.affine import Box, loops, whole
 from tilewright.ir.exact import exact_matmul
 from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
+from tilewright.records import dataclass
 from tilewright.targets.hwpe.encoding import TAPS, window_codes, window_words
 from tilewright.targets.hwpe.jobs import DENSE, LANES, Job
 from tilewright.targets.hwpe.linear import NeurekaLinear

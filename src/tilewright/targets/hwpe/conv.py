@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._spatial import pad_spans
 from tilewright.ops._windows import Windowed, pair
+from tilewright.records import dataclass
 from tilewright.targets.hwpe.encoding import (
     NARROW,
     ONE_TAP,

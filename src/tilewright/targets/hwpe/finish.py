@@ -16,7 +16,7 @@ MULTIPLIED are results of which N-EUREKA has multiplied the totals: cores shift,
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from tilewright.ir.rounding import PLAIN as PLAIN_ROUNDINGS
 from tilewright.ir.rounding import SCALED as SCALED_ROUNDINGS
 from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 from tilewright.requant.arithmetic import Arithmetic
 from tilewright.requant.solver import ClippedTotals, Clips, Form, Zero, shortest_form, whole
 from tilewright.requant.spec import INT32, RequantSpec

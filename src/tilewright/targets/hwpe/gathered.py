@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,6 +9,7 @@ from tilewright.ir.op import Params
 from tilewright.ir.types import Array, TensorType
 from tilewright.ops._spatial import pad_spans
 from tilewright.ops._windows import pair
+from tilewright.records import dataclass
 from tilewright.targets.hwpe.conv import NeurekaConv
 from tilewright.targets.hwpe.encoding import ONE_TAP
 from tilewright.targets.hwpe.gathering import Strips

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.ir.op import Params
+from tilewright.records import dataclass
 
 CALL, STRIP, ROW, WORD = 250.0, 120.0, 26.0, 2.4
 """Cycles of a core: the call, a strip, a row of it, and a word of that."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilewright.ir.affine import Box, loops, whole
 from tilewright.ir.exact import exact_matmul
 from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.types import Array, Shapes, TensorType
+from tilewright.records import dataclass
 from tilewright.targets.hwpe.encoding import ONE_TAP
 from tilewright.targets.hwpe.jobs import Job
 from tilewright.targets.hwpe.linear import filter_bytes, row_jobs

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tilewright.records import dataclass
 from tilewright.targets.hwpe.encoding import NARROW, WIDE, WORD
 
 DENSE, DEPTHWISE, POINTWISE = range(3)

@@ -4,10 +4,11 @@ by it alone or finished by the cores."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from tilewright.ir.op import Op, Params
+from tilewright.records import dataclass
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
 from tilewright.targets.hwpe.bracketed import (
     Bracketed,

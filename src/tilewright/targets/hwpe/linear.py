@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tilewright.ir.affine import axis_loops, loops, whole
 from tilewright.ir.exact import exact_matmul
 from tilewright.ir.op import Index, Params
 from tilewright.ir.types import Array, Shapes, TensorType
+from tilewright.records import dataclass
 from tilewright.targets.hwpe.encoding import NARROW, ONE_TAP, WORD
 from tilewright.targets.hwpe.jobs import POINTWISE, SIDE, Job
 from tilewright.targets.hwpe.op import BY_CORES, Neureka, one_column

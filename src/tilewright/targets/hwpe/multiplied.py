@@ -4,12 +4,12 @@ them."""
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from tilewright.ir.rounding import UP
 from tilewright.ir.types import Array, narrowest
+from tilewright.records import dataclass
 from tilewright.requant.lines import are_words
 from tilewright.targets.hwpe.requantising import MOST_SHIFT
 from tilewright.targets.hwpe.sums import Sums

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.affine import Affine, whole
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import BYTES, Array, Shapes, TensorType, limits
+from tilewright.records import dataclass
 from tilewright.targets.hwpe.finish import MULTIPLIED, Finish, finish_params
 from tilewright.targets.hwpe.jobs import Job, Result, Weights
 

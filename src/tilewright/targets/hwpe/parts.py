@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from tilewright.ir.op import Params
 from tilewright.ir.types import BYTES, Array, Shape, TensorType
 from tilewright.ops._spatial import pad_spans
 from tilewright.ops._windows import pair
+from tilewright.records import dataclass
 from tilewright.targets.hwpe.conv import WINDOW, NeurekaConv
 from tilewright.targets.hwpe.encoding import TAPS, WIDE, WORD, depthwise_codes, depthwise_words
 from tilewright.targets.hwpe.gathering import Strips

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import cast
 
 from tilewright.ir.op import Op, Params
+from tilewright.records import dataclass
 from tilewright.target.kernel import CycleEstimate, Kernel, Types
 from tilewright.targets.hwpe.cycles import job_cycles
 from tilewright.targets.hwpe.encoding import WIDE

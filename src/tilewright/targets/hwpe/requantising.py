@@ -9,13 +9,13 @@ nothing leaves 32 bits.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import PLAIN
 from tilewright.ir.types import Array, narrowest
+from tilewright.records import dataclass
 from tilewright.requant.arithmetic import Arithmetic
 from tilewright.requant.brackets import one_line
 from tilewright.requant.solver import Form, whole

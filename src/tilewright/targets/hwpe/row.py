@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from tilewright.errors import InternalError
 from tilewright.ir.types import Array, TensorType
+from tilewright.records import dataclass
 from tilewright.targets.hwpe.encoding import TAPS, WIDE, WORD, window_codes, window_words
 from tilewright.targets.hwpe.jobs import DENSE, Job
 from tilewright.targets.hwpe.linear import NeurekaLinear

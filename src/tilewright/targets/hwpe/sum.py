@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -22,6 +21,7 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Index, Op
 from tilewright.ir.types import BYTES, Array, Shape, Shapes, TensorType, limits
 from tilewright.ops.qlinearadd import QLinearAdd
+from tilewright.records import dataclass
 from tilewright.target.target import Offer
 from tilewright.targets.hwpe.encoding import TAPS, WIDE, depthwise_codes, depthwise_words
 from tilewright.targets.hwpe.jobs import DEPTHWISE, Job, Result, Weights

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
 from tilewright.ir.requant import Requant
 from tilewright.ir.types import Array, limits
+from tilewright.records import dataclass
 from tilewright.targets.hwpe.requantising import Totals
 
 LEAST_BITS = 2

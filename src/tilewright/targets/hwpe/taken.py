@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Array, Shape, TensorType, type_of
+from tilewright.records import dataclass
 from tilewright.target.target import Offer
 from tilewright.targets.hwpe.bracketed import bracketed
 from tilewright.targets.hwpe.kernels import Variant

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from tilewright.ir.exact import exact_matmul
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 
 COLUMNS = 16
 """Of a row that the softmax takes at a time."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from tilewright.errors import Refusal
@@ -12,6 +12,7 @@ from tilewright.ir.affine import axis_loops, loops, whole
 from tilewright.ir.op import Index, Params
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
+from tilewright.records import dataclass
 from tilewright.targets.ita.arithmetic import SOFTMAX, Head, Scale, Softmax, attend
 from tilewright.targets.ita.arithmetic import attention as attended
 from tilewright.targets.ita.jobs import ATTENTION, SINGLE_ATTENTION, ItaLayer, layer_words

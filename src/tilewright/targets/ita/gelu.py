@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 import numpy as np
@@ -19,6 +19,7 @@ from tilewright.ops.lookup import Lookup
 from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 from tilewright.targets.ita.arithmetic import GELU, GELU_A, GELU_B, IDENTITY, Activation
 from tilewright.targets.ita.linear import ItaLinear
 from tilewright.targets.ita.requantising import nearest

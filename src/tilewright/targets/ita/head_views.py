@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import Shape
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.transpose import Transpose
 from tilewright.passes.aliasing import is_only_reader
+from tilewright.records import dataclass
 
 
 @dataclass(frozen=True)

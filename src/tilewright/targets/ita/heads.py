@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -18,6 +17,7 @@ from tilewright.ops.transpose import Transpose
 from tilewright.passes import Pass, none_left
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 from tilewright.targets.ita.arithmetic import COLUMNS, FIRST_SOFTMAX, SOFTMAX, Scale, Softmax
 from tilewright.targets.ita.attention import ItaAttend, ItaSoftmax
 from tilewright.targets.ita.head_views import Heads, heads_of, joined

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tilewright.records import dataclass
 from tilewright.targets.ita.arithmetic import GELU, IDENTITY, RELU, Activation, Scale
 
 ATTENTION, FEED_FORWARD, LINEAR, SINGLE_ATTENTION = range(4)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from tilewright.ir.affine import loops, whole
 from tilewright.ir.op import Index, Params
 from tilewright.ir.types import Array, Shapes, TensorType
+from tilewright.records import dataclass
 from tilewright.targets.ita.arithmetic import Activation, Scale, linear
 from tilewright.targets.ita.jobs import FEED_FORWARD, LINEAR, ItaLayer, layer_words
 from tilewright.targets.ita.layout import BIAS_BYTES, SIDE, as_matrix, as_tiles, unpacked_bias

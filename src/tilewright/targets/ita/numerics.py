@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from tilewright.ops.transpose import Transpose
 from tilewright.passes import APPROXIMATE, Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 from tilewright.requant.spec import NEAR
 from tilewright.targets.ita.arithmetic import SOFTMAX, Activation, Scale, Softmax
 from tilewright.targets.ita.attention import ItaSoftmax

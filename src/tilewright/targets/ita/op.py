@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.errors import Refusal
 from tilewright.ir.affine import Affine, axis_loops, whole
 from tilewright.ir.types import Shape, TensorType
 from tilewright.ops._internal import Internal
+from tilewright.records import dataclass
 from tilewright.targets.ita.layout import BIAS_BYTES, SIDE
 
 TILE = (whole(SIDE), whole(SIDE))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -19,6 +19,7 @@ from tilewright.passes import Complaint, Pass, none_left
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.merge_equal import MERGE_EQUAL
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 from tilewright.targets.ita.layout import BIAS_BYTES, SIDE, as_tiles, packed_bias
 from tilewright.targets.ita.linear import ItaLinear
 from tilewright.targets.ita.op import MOST_TILES

@@ -11,13 +11,12 @@ there always is such a pair with z in the range of a, and columns agree where th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import UP
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 from tilewright.requant.arithmetic import Arithmetic
 from tilewright.requant.solver import Form
 from tilewright.requant.spec import RequantSpec

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import ClassVar
 
@@ -20,6 +20,7 @@ from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.passes import Pass, none_left
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 from tilewright.targets.ita.arithmetic import Scale
 from tilewright.targets.ita.jobs import LINEAR, ItaLayer, layer_words
 from tilewright.targets.ita.layout import BIAS_BYTES, SIDE, packed_bias, unpacked_bias

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from tilewright.ir.affine import Box, Span, axis_loops, loops, whole
 from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._internal import Internal
+from tilewright.records import dataclass
 from tilewright.targets.ita.layout import SIDE, as_matrix, as_tiles, tiles_of
 from tilewright.targets.ita.op import TILE, check_tiles
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from tilewright.errors import present
 from tilewright.passes.layout.absorb_transposes import ABSORB_TRANSPOSES
 from tilewright.passes.layout.channels_last import CHANNELS_LAST
 from tilewright.passes.layout.transpose_weights import TRANSPOSE_WEIGHTS
+from tilewright.records import dataclass
 from tilewright.sim.platform import Platform
 from tilewright.sim.platforms.mempool import ITAPOOL, MEMPOOL, MINPOOL
 from tilewright.target.agents import BY_ALL_CORES, Agents

@@ -7,7 +7,7 @@ there is padding, and weights have none.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 from typing import ClassVar
 
@@ -21,6 +21,7 @@ from tilewright.ops._linear import NARROW
 from tilewright.ops._packing import pack_rows, unpack_rows
 from tilewright.ops._rearranged import RearrangedConv, folded_zero
 from tilewright.ops.conv import Conv
+from tilewright.records import dataclass
 from tilewright.target.target import Offer
 
 ORDER = "(g f/4) k f:4"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -16,6 +15,7 @@ from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shape, Shapes, TensorType
 from tilewright.ops._loops import permuted
 from tilewright.ops._scaling import Scaling
+from tilewright.records import dataclass
 from tilewright.targets.pulp.masked_softmax_operator import MaskedSoftmax
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from typing import cast
 
@@ -22,6 +22,7 @@ from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.where import Where
+from tilewright.records import dataclass
 from tilewright.requant.requant32 import Requant32, byte_factor, requant32
 from tilewright.target.extents import Extents
 from tilewright.target.kernel import Kernel, Types

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
@@ -18,6 +17,7 @@ from tilewright.ops._elementwise import broadcast
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.requantizedadd import RequantizedAdd
+from tilewright.records import dataclass
 from tilewright.requant.requant32 import Requant32, requant32
 
 BYTE = 256

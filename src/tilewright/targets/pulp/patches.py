@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
@@ -16,6 +15,7 @@ from tilewright.ops.conv import Conv
 from tilewright.ops.convinputgrad import ConvInputGrad
 from tilewright.ops.convweightgrad import ConvWeightGrad
 from tilewright.ops.relu import Relu
+from tilewright.records import dataclass
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.pulp.sizes import by_cores, in_c
 

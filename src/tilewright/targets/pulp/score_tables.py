@@ -4,7 +4,6 @@ run: as masked_softmax.c takes them."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -13,6 +12,7 @@ from tilewright.ir.op import Params
 from tilewright.ir.types import Array, limits
 from tilewright.ops.isoftmax import iSoftmax
 from tilewright.ops.requantizedadd import RequantizedAdd
+from tilewright.records import dataclass
 from tilewright.requant.requant32 import HALF, Requant32, half_factor, narrowed, upper_half
 from tilewright.target.extents import up
 from tilewright.targets.pulp.dialect import EXPONENTIALS, exponentials

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache
 from typing import cast
 
@@ -13,6 +12,7 @@ from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import limits
 from tilewright.ops._linear import NARROW
 from tilewright.ops.qlinearadd import QLinearAdd
+from tilewright.records import dataclass
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.pulp.sizes import in_c
 

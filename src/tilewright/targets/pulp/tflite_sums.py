@@ -3,7 +3,6 @@ results; otherwise two tables, and one rounding by high words."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from typing import cast
@@ -15,6 +14,7 @@ from tilewright.ir.op import Op, Params
 from tilewright.ir.types import Array, limits
 from tilewright.ops._linear import NARROW
 from tilewright.ops.tfliteadd import Summand, TfliteAdd
+from tilewright.records import dataclass
 from tilewright.target.kernel import Kernel, Types
 from tilewright.target.params import params_of
 from tilewright.targets.hwpe.finish import LIFT, scaled_finish

@@ -13,8 +13,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tilewright.records import dataclass
 from tilewright.sim.core_timing import CoreTiming, Predictor
 
 

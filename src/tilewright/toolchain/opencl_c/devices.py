@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from tilewright.records import dataclass
 from tilewright.toolchain.compiler import Compiler, compile_objects, find_cross_compiler
 
 DECLARED, AMD = "declared.h", "amd.h"

@@ -6,10 +6,10 @@ import math
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from tilewright.errors import present
+from tilewright.records import dataclass
 from tilewright.toolchain.compiler import find_cross_compiler
 from tilewright.toolchain.opencl_c.spaces import CONSTANT, ENTRY, GLOBAL, KEPT, LOCAL, SHARED, Instance, Spaces
 from tilewright.toolchain.opencl_c.tree import (

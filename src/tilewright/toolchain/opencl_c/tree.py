@@ -6,12 +6,12 @@ import json
 import re
 import subprocess
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from tilewright.errors import InternalError
+from tilewright.records import dataclass
 from tilewright.toolchain.compiler import LONGEST_RUN
 
 Node = dict[str, Any]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from tilewright.ops.convtranspose import ConvTranspose
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.transpose import Transpose
+from tilewright.records import dataclass
 
 TO_SECOND, TO_LAST = (0, 3, 1, 2), (0, 2, 3, 1)
 

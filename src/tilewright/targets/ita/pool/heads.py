@@ -4,7 +4,7 @@ is one head, the projection behind it too."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -18,6 +18,7 @@ from tilewright.ops.transpose import Transpose
 from tilewright.passes import Pass, none_left
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
+from tilewright.records import dataclass
 from tilewright.targets.ita.arithmetic import IDENTITY, POOL_SOFTMAX, Head, Scale
 from tilewright.targets.ita.head_views import heads_of, joined
 from tilewright.targets.ita.heads import only_maker, softmax_of, total_scale

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from tilewright.ir.affine import Affine, axis_loops, loops, whole
 from tilewright.ir.op import Index, Params
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
+from tilewright.records import dataclass
 from tilewright.targets.ita.arithmetic import POOL_SOFTMAX, Scale, attention
 from tilewright.targets.ita.layout import SIDE
 from tilewright.targets.ita.pool.block import LONGEST, RECORD, back_bytes, front_bytes, unpacked

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from tilewright.ir.affine import Box, axis_loops, loops, whole
 from tilewright.ir.op import Index, Op, Params
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.ops._internal import Internal
+from tilewright.records import dataclass
 from tilewright.targets.ita.arithmetic import RELU, Activation, Scale, linear
 from tilewright.targets.ita.layout import SIDE, tiles_of
 from tilewright.targets.ita.pool.alone import MARKED, MIXED, SCORES
