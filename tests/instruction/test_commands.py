@@ -11,6 +11,8 @@ from tests.accelerator.test_networks import chain_file
 from tests.instruction.folders import DOT4, REQUANT, written
 from tests.support.command import Command
 from tests.support.models import small
+from tilewright.bringup.instruction_trial import Change, Counts
+from tilewright.cli.instruction import _cells
 from tilewright.instruction.patterns import PATTERNS
 
 
@@ -81,3 +83,9 @@ def test_found(command: Command, network: Path, tmp_path: Path) -> None:
 
 def test_compiled_folders_have_the_header(command: Command, network: Path, tmp_path: Path) -> None:
     assert command("compile", network, "--target", "rv32", "--instruction", DOT4, "-o", tmp_path / "out").code == 0
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(("before", "after", "shown"), [(300, 200, "1.50 x"), (0, 200, "new"), (300, 0, "gone")])
+def test_a_layer_that_one_program_lacks_has_no_ratio(before: int, after: int, shown: str) -> None:
+    assert shown in _cells(Change("copy", Counts(before), Counts(after), 3))

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from onnx import ModelProto
 
-from tests.training.networks import Learner, mlp, normalised, real, training_of
+from tests.training.networks import Learner, mlp, node, normalised, real, training_of
+from tests.training.networks import model as proto
 from tilewright.errors import CompileError
+from tilewright.ir.evaluate import evaluate
 from tilewright.training.making import Recipe
 from tilewright.training.optimizers import SGD
 from tilewright.training.recipes import learned as export_of
@@ -82,3 +84,28 @@ def test_what_is_learned_is_in_one_piece_again() -> None:
     assert {"first.weight", "first.bias", "head.weight", "head.bias"} <= found.constants.keys()
     np.testing.assert_array_equal(found.constants["first.weight"][2:5], some.states["first.weight[2:5]"])
     np.testing.assert_array_equal(found.constants["first.bias"][:3], some.states["first.bias[0:3]"])
+
+
+def test_names_that_look_like_rows_are_the_users_own() -> None:
+    """Two halves side by side, each with a bias of its own, are no rows of one weight."""
+    nodes = [
+        node("Gemm", ["x", "w[0:2]", "one"], ["a"], transB=1, name="one"),
+        node("Gemm", ["x", "w[2:4]", "two"], ["b"], transB=1, name="two"),
+        node("Concat", ["a", "b"], ["c"], axis=1, name="both"),
+        node("Gemm", ["c", "head"], ["y"], transB=1, name="head"),
+    ]
+    weights = {"w[0:2]": real(2, 6), "w[2:4]": real(2, 6), "one": real(2), "two": real(2), "head": real(3, 4)}
+    made, inputs = proto(nodes, (4, 6), **weights), (real(4, 6), LABELS)
+    some, _ = learned(made, "head", *inputs)
+    found = export_of(some.training, {"head": some.states["head"]})
+    x = inputs[0]
+    hidden = np.concatenate([x @ weights["w[0:2]"].T + weights["one"], x @ weights["w[2:4]"].T + weights["two"]], 1)
+    result = evaluate(found, {"x": x})[found.outputs[0]]
+    np.testing.assert_allclose(result, hidden @ some.states["head"].T, rtol=1e-5, atol=1e-6)
+
+
+def test_a_name_that_another_tensor_has() -> None:
+    made = mlp()
+    made.graph.node[0].output[0] = made.graph.node[1].input[0] = "first.weight[0:4]"
+    with pytest.raises(CompileError, match="is the name of another tensor of the network"):
+        training_of(made, Recipe(trainable="first.weight[0:4]"))

@@ -37,8 +37,9 @@ class Change:
     """Of the layer, as other tables have it; None of all of them."""
 
     @property
-    def speedup(self) -> float:
-        return self.before.cycles / max(1, self.after.cycles)
+    def speedup(self) -> float | None:
+        """None of a layer that only one of the two programs has: an instruction may change how layers are cut."""
+        return self.before.cycles / self.after.cycles if self.before.cycles and self.after.cycles else None
 
 
 @dataclass(frozen=True)

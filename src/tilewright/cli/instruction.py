@@ -211,4 +211,5 @@ def _cells(one: Change) -> list[str]:
 
     (first, second, third), (fourth, fifth, sixth) = pair(one.before), pair(one.after)
     number = "" if one.number is None else f"{one.number:>2}"
-    return [number, one.name, first, fourth, second, fifth, f"{one.speedup:.2f} x", third, sixth]
+    faster = "new" if not one.before.cycles else "gone" if one.speedup is None else f"{one.speedup:.2f} x"
+    return [number, one.name, first, fourth, second, fifth, faster, third, sixth]

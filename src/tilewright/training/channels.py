@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -42,6 +42,7 @@ def with_parts(
     for name, spans in found.items():
         _check_apart(name, spans, words)
     cuts = {name: _cuts(graph.types[name].shape[0], spans) for name, spans in found.items()}
+    _check_free(graph, cuts)
     parts = tuple(_named(name, span) for name, spans in found.items() for span in spans)
     return rewrite(graph, partial(_cut, graph, cuts)), words, parts
 
@@ -71,6 +72,13 @@ def _check_no_count(words: Sequence[str]) -> None:
     if counted is not None:
         what = "counts layers, which rows of a weight beside it are parts of"
         raise CompileError(f"trainable '{counted}'", what, "name the weights of those layers")
+
+
+def _check_free(graph: Graph, cuts: Mapping[str, Sequence[Span]]) -> None:
+    names = (_named(name, span) for name, spans in cuts.items() for span in spans)
+    taken = next((name for name in names if name in graph.types), None)
+    if taken is not None:
+        raise CompileError(f"trainable '{taken}'", "is the name of another tensor of the network", "rename that tensor")
 
 
 def _cuts(rows: int, spans: Sequence[Span]) -> list[Span]:
@@ -150,24 +158,29 @@ def rejoined(graph: Graph) -> Graph:
 def _rejoin(graph: Graph, node: Node, builder: Builder) -> Mapping[str, str] | None:
     if not isinstance(node.op, Concat):
         return None
-    if whole := _whole(graph, node.inputs):
+    if node.op.axis == 0 and (whole := _whole(graph, node.inputs)):
         return {node.key: _constant(graph, builder, whole, node.inputs)}
     layers = [graph.producers[name] for name in node.inputs if name in graph.producers]
     alike = {(layer.op, layer.inputs[0]) for layer in layers if isinstance(layer.op, Conv | MatMul)}
     parts = [layer.inputs[1] for layer in layers if len(layer.inputs) > 1]
     if len(alike) != 1 or len(parts) != len(node.inputs) or not (whole := _whole(graph, parts)):
         return None
-    first, _, *added = layers[0].inputs
+    added = {tuple(_unsliced(graph, name) for name in layer.inputs[2:]) for layer in layers}
+    if len(added) != 1 or node.op.axis != _result_axis(graph, layers[0], parts[0]):
+        return None
     weight = _constant(graph, builder, whole, parts)
-    builder.add(layers[0].op, [first, weight, *(_unsliced(graph, name) for name in added)], node.outputs, node.name)
+    builder.add(layers[0].op, [layers[0].inputs[0], weight, *added.pop()], node.outputs, node.name)
     return {node.key: node.key}
 
 
 def _whole(graph: Graph, parts: Sequence[str]) -> str:
-    """The weight that constants are the rows of; empty where they are none."""
-    matches = [PART.fullmatch(name) if name in graph.constants else None for name in parts]
-    names = {match[1] if match else "" for match in matches}
-    return names.pop() if len(names) == 1 else ""
+    """The weight that constants are all rows of, in order; empty where they are none."""
+    match = PART.fullmatch(parts[0])
+    if match is None or not all(name in graph.constants for name in parts):
+        return ""
+    ends = [0, *accumulate(graph.types[name].shape[0] for name in parts if graph.types[name].shape)]
+    expected = [_named(match[1], span) for span in pairwise(ends)]
+    return match[1] if list(parts) == expected and match[1] not in graph.types else ""
 
 
 def _constant(graph: Graph, builder: Builder, whole: str, parts: Sequence[str]) -> str:
