@@ -25,7 +25,7 @@ from tilewright.target.kernel import CycleEstimate, Kernel, Types
 from tilewright.target.params import params_for
 from tilewright.target.runner import Model
 from tilewright.target.target import Engine, Target
-from tilewright.targets.ethos_u.costs import JOB_CYCLES, copied, written_weights
+from tilewright.targets.ethos_u.costs import CoreCosts, costs_of
 from tilewright.targets.ethos_u.device import EthosUDevice
 from tilewright.targets.ethos_u.numerics import ETHOS_U_NUMERICS
 from tilewright.targets.ethos_u.parts import ethos_u_parts, why_on_core
@@ -55,10 +55,10 @@ def arenas(op: Op, types: Types) -> int:
     return sum(-(-size // LINE) * LINE for size in (part.arena, part.fast)) + LINE - ALIGNMENT
 
 
-def job_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
+def job_cycles(costs: CoreCosts, op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
     """The core copies inputs before a job and results behind it, and meanwhile does something else or waits."""
     size = sum(kind.bytes for name, kind in types.items() if name not in ("stream", "weights", "Y"))
-    return CycleEstimate(copied(types["Y"].bytes), JOB_CYCLES + copied(size), instance(op, EthosU).cycles)
+    return CycleEstimate(costs.copied(types["Y"].bytes), costs.job + costs.copied(size), instance(op, EthosU).cycles)
 
 
 def in_ram(op: Op, constants: Mapping[str, Array]) -> Op:
@@ -81,8 +81,8 @@ def weights_params(op: EthosUWeights, types: Types) -> Params:
     }  # fmt: skip
 
 
-def weights_cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
-    return CycleEstimate(written_weights(types["Y"].bytes))
+def weights_cycles(costs: CoreCosts, op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
+    return CycleEstimate(costs.written(types["Y"].bytes))
 
 
 def _other(npu: str, op: Op, types: Types) -> str | None:
@@ -90,19 +90,21 @@ def _other(npu: str, op: Op, types: Types) -> str | None:
     return None if part.npu == npu else f"its stream was compiled for {part.npu}, this NPU is {npu}"
 
 
-def _kernel(npu: str) -> Kernel:
+def _kernel(npu: str, costs: CoreCosts) -> Kernel:
     return Kernel(
         EthosU, "ethos_u_job.c", "stream:int32 weights:uint8 X* -> Y", {"X": INTEGERS, "Y": INTEGERS},
-        scratch=arenas, unsupported_reason=partial(_other, npu), stack=256, cycles=job_cycles,
+        scratch=arenas, unsupported_reason=partial(_other, npu), stack=256, cycles=partial(job_cycles, costs),
         offloaded=True, has_epilogue=True, waits=True, copies_operands=True,
         copied_operand="weights", where_copied=in_ram,
     )  # fmt: skip
 
 
-WRITE_WEIGHTS = Kernel(
-    EthosUWeights, "ethos_u_weights.c", "X -> Y", {"X": BYTES, "Y": BYTES}, stack=128, cycles=weights_cycles
-)
-"""The core's."""
+def _writing(costs: CoreCosts) -> Kernel:
+    """The core's, of weights."""
+    return Kernel(
+        EthosUWeights, "ethos_u_weights.c", "X -> Y", {"X": BYTES, "Y": BYTES}, stack=128,
+        cycles=partial(weights_cycles, costs),
+    )  # fmt: skip
 
 
 def with_npu(core: Target, name: str, words: str, base: int = CORSTONE) -> Target:
@@ -112,9 +114,10 @@ def with_npu(core: Target, name: str, words: str, base: int = CORSTONE) -> Targe
         raise CompileError(
             f"target {name}", f"{core.name} has no NPU beside it", "use a Cortex-M: cortex-m55, cortex-m33"
         )
+    costs = costs_of(core)
     engine = Engine(
         "npu",
-        (_kernel(npu.name),),
+        (_kernel(npu.name, costs),),
         base_alignment=ALIGNMENT,
         early_passes=ethos_u_parts(npu.name, core),
         explain_skipped=why_on_core,
@@ -123,7 +126,8 @@ def with_npu(core: Target, name: str, words: str, base: int = CORSTONE) -> Targe
     made = core.on_platform(core.platform.with_device(DEVICE, base), 0)
     return replace(
         made, name=name, summary=f"{core.summary}; with {npu.name}",
-        engines=(engine, replace(first, kernels=(*first.kernels, WRITE_WEIGHTS)), *others), bases=(FOLDER, *core.bases),
+        engines=(engine, replace(first, kernels=(*first.kernels, _writing(costs))), *others),
+        bases=(FOLDER, *core.bases),
         flags=(*core.flags, f"-DTW_ETHOS_U_BASE={base:#x}u"),
         prepare=partial(for_npu, npu.name), model_passes=(SIGNED_BYTES,), numerics=OWN,
         hardware=(ETHOS_U_NUMERICS,),

@@ -1,19 +1,38 @@
-"""What a core takes for an NPU: measured in runs, as the core's own kernels are."""
+"""What cores take for an NPU beside them: `python -m benchmarks.ethos_u_costs` measures it in runs."""
 
 from __future__ import annotations
 
-JOB_CYCLES = 270
-"""For a job: the driver writes registers and polls."""
-COPY_CYCLES = 0.68
-"""For a byte of inputs and results."""
-WEIGHTS_CYCLES, WEIGHT_CYCLES = 200.0, 11.8
-"""For matrices that it writes as weights, and for a byte of those."""
+from dataclasses import dataclass
+
+from tilewright.target.target import Target
+
 SLOWER = "the NPU would take {:,.0f} cycles for it, the core {:,.0f}"
 
 
-def copied(size: int) -> float:
-    return COPY_CYCLES * size
+@dataclass(frozen=True)
+class CoreCosts:
+    """In cycles."""
+
+    job: float
+    """The driver writes registers and polls."""
+    copied_byte: float
+    """Of inputs and results."""
+    weights: float
+    """For matrices that the core writes as weights."""
+    written_byte: float
+    """Of those."""
+
+    def copied(self, size: int) -> float:
+        return self.copied_byte * size
+
+    def written(self, size: int) -> float:
+        return self.weights + self.written_byte * size
 
 
-def written_weights(size: int) -> float:
-    return WEIGHTS_CYCLES + WEIGHT_CYCLES * size
+CORTEX_M33 = CoreCosts(199, 0.69, 86, 11.8)
+MEASURED = {"cortex-m55": CoreCosts(188, 0.37, 31, 11.88)}
+"""Others than a Cortex-M33's, by the instruction set."""
+
+
+def costs_of(core: Target) -> CoreCosts:
+    return MEASURED.get(core.agents.isa, CORTEX_M33)

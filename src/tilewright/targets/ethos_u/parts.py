@@ -29,7 +29,7 @@ from tilewright.passes.layout.channels_last import ChannelPosition, with_layout
 from tilewright.records import dataclass
 from tilewright.target.core_or_accelerator import fewest_cycles
 from tilewright.target.target import Target
-from tilewright.targets.ethos_u.costs import JOB_CYCLES, SLOWER, copied
+from tilewright.targets.ethos_u.costs import SLOWER, costs_of
 from tilewright.targets.ethos_u.products import with_products
 from tilewright.targets.ethos_u.scales import Meaning, meaning_of, moves
 from tilewright.targets.ethos_u.tables import with_tables
@@ -255,8 +255,8 @@ def _slower_nodes(npu: str, core: Target, graph: Graph, meaning: Meaning, part: 
         if not isinstance(node.op, WEIGHED):
             continue
         alone = _compiled(npu, graph, meaning, _part(graph, [node]))
-        theirs, ours = _stream_cycles(alone), _core_cycles(core, graph, [node])
-        if theirs > ours + _cut_cycles(graph, part, node):
+        theirs, ours = _stream_cycles(core, alone), _core_cycles(core, graph, [node])
+        if theirs > ours + _cut_cycles(core, graph, part, node):
             found[node.key] = SLOWER.format(theirs, ours)
     return found
 
@@ -265,26 +265,28 @@ def _slower_part(core: Target, graph: Graph, part: Part, streams: Made) -> Reaso
     """None of a part with layers: what the core would wait for their weights is not known here."""
     if any(map(graph.macs, part.nodes)):
         return {}
-    theirs = _stream_cycles(streams) + copy_cycles(graph, (*part.inputs, *part.results))
+    theirs = _stream_cycles(core, streams) + _copy_cycles(core, graph, (*part.inputs, *part.results))
     ours = _core_cycles(core, graph, part.nodes)
     why = SLOWER.format(theirs, ours)
     return {node.key: why for node in part.nodes if not node.op.view} if theirs > ours else {}
 
 
-def _cut_cycles(graph: Graph, part: Part, node: Node) -> float:
+def _cut_cycles(core: Target, graph: Graph, part: Part, node: Node) -> float:
     """Of a second job, where nodes of the part come before and behind a node."""
     own = {one.key for one in part.nodes}
     before = any(name in own for name in node.inputs)
     behind = any(node.key in one.inputs for one in part.nodes)
-    return JOB_CYCLES + copy_cycles(graph, (node.inputs[0], node.key)) if before and behind else 0.0
+    if not (before and behind):
+        return 0.0
+    return costs_of(core).job + _copy_cycles(core, graph, (node.inputs[0], node.key))
 
 
-def copy_cycles(graph: Graph, tensors: Iterable[str]) -> float:
-    return copied(sum(graph.types[name].bytes for name in tensors))
+def _copy_cycles(core: Target, graph: Graph, tensors: Iterable[str]) -> float:
+    return costs_of(core).copied(sum(graph.types[name].bytes for name in tensors))
 
 
-def _stream_cycles(made: Made) -> int:
-    return JOB_CYCLES + sum(node.op.cycles for node in made.graph.nodes if isinstance(node.op, EthosU))
+def _stream_cycles(core: Target, made: Made) -> float:
+    return costs_of(core).job + sum(node.op.cycles for node in made.graph.nodes if isinstance(node.op, EthosU))
 
 
 def _core_cycles(core: Target, graph: Graph, nodes: Iterable[Node]) -> float:

@@ -28,7 +28,7 @@ from tilewright.sim.ethos_u.payload import read_payload
 from tilewright.target.core_or_accelerator import fewest_cycles
 from tilewright.target.target import Target
 from tilewright.targets.ethos_u import product_stream
-from tilewright.targets.ethos_u.costs import JOB_CYCLES, SLOWER, copied, written_weights
+from tilewright.targets.ethos_u.costs import SLOWER, costs_of
 from tilewright.targets.ethos_u.product_stream import Map, Matrices, Places
 
 RESULTS = ("int8", "uint8", "int16")
@@ -226,8 +226,9 @@ def _check_cost(core: Target | None, graph: Graph, found: Product) -> None:
     """A refusal where the core is predicted to be faster; without costs of its kernels nobody knows."""
     if core is None or not core.costs.kernels:
         return
-    theirs = JOB_CYCLES + found.job.cycles + copied(sum((prod(found.a.shape), *found.job.results_bytes)))
-    theirs += written_weights(sum(found.weights.sizes(found.b.shape)))
+    costs, weights = costs_of(core), sum(found.weights.sizes(found.b.shape))
+    theirs = costs.job + found.job.cycles + costs.copied(sum((prod(found.a.shape), weights, *found.job.results_bytes)))
+    theirs += costs.written(weights)
     ours = fewest_cycles(graph, found.node, core)
     if theirs > ours:
         raise Refusal(SLOWER.format(theirs, ours))
