@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tilewright.records import dataclass
 from tilewright.target.target import Target
 
 SLOWER = "the NPU would take {:,.0f} cycles for it, the core {:,.0f}"
