@@ -7,8 +7,9 @@ import pytest
 
 import tilewright as tw
 from tests.support.checks import same
-from tests.support.tflite_cases import FLOATS, HYBRID, QUANTISED, Case, random_input
+from tests.support.tflite_cases import FLOATS, HYBRID, QUANTISED, Case, one, random_input
 from tests.support.tflite_function_cases import FUNCTIONS, LITERT_ALONE
+from tests.support.tflite_models import T
 from tests.support.tflite_runtimes import litert, micro
 from tilewright import pipeline
 from tilewright.ir.evaluate import evaluate
@@ -76,6 +77,15 @@ def test_quantised_operators_equal_litert(name: str, rounding: str) -> None:
             off = np.abs(ours.astype(np.float64) - theirs.reshape(ours.shape).astype(np.float64))
             assert ours.dtype == theirs.dtype
             assert np.max(off, initial=0) <= OTHERS[rounding].get(name, 0)
+
+
+@pytest.mark.parametrize("rounding", ["reference", "optimised"])
+def test_logistic_of_a_byte_between_two_is_rounded_as_litert_does(rounding: str) -> None:
+    """The logistic of 1/128 is 128.5 of 256 once rounded to float32, and just less by steps of float32."""
+    data = one("LOGISTIC", [T("int8", (1, 3), 1 / 128)], T("int8", (1, 3), 1 / 256, -128), version=2)
+    graph = pipeline.import_model(data, tflite_rounding=rounding)
+    values = evaluate(graph, {graph.inputs[0]: np.array([[-1, 0, 1]], np.int8)})
+    assert values[graph.outputs[0]].tolist() == [[0, 0, 0]]
 
 
 @pytest.mark.parametrize("name", FLOATS)

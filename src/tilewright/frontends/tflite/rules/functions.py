@@ -149,8 +149,14 @@ def logistic(node: Node) -> Sequence[str]:
     if not _is_bytes(node):
         return _float(node, "Sigmoid")
     if node.meant.float_softmax:
-        return _tabulated(node, _by_floats(node, lambda x: 1.0 / (1.0 + np.exp(-x))))
+        return _tabulated(node, _by_floats(node, _logistic_of_floats))
     return _tabulated(node, _saturating(node, fixed_point.logistic, 8) + _fixed_zero(node, 1 / 256, -128))
+
+
+def _logistic_of_floats(x: Array) -> Array:
+    """Every step rounded to float32, as the runtime's: a result between two bytes may depend on it."""
+    one = np.float32(1.0)
+    return np.asarray(one / (one + np.exp(-x).astype(np.float32)))
 
 
 def tanh(node: Node) -> Sequence[str]:
