@@ -31,6 +31,8 @@ TEXTS = {
       f = Constant <value = int64[1] {-1}> () r = Reshape(x, f) p = NonZero(r) z = Constant <value = int64[1] {0}> ()
       i = Squeeze(p, z) t = Constant <value = float[2, 6] {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}> ()
       y = Gather <axis = -1> (t, i) }""",
+    "reshaped": """g (float[2, 3] x, bool[3] c) => (float[n] y) {
+      z = Compress(x, c) f = Constant <value = int64[1] {-1}> () y = Reshape(z, f) }""",
     "by_axis": """g (float[2, 3] x) => (int64[n] y, int64[n, 1] z) {
       p = NonZero(x) y0, z0 = Split <axis = 0> (p) a = Constant <value = int64[1] {0}> () y = Squeeze(y0, a)
       z = Transpose(z0) }""",
@@ -61,6 +63,28 @@ def test_different_elements() -> None:
     for ours, theirs in zip((y[:4], first[:4], which, often[:4]), wanted, strict=True):
         np.testing.assert_array_equal(ours, theirs)
     assert [*y[4:], *first[4:], *often[4:]] == [0] * 9
+
+
+SLICES = {"axis = 0": (0, "n, 4, 2"), "axis = -1": (2, "3, 4, n"), "axis = 1, sorted = 0": (1, "3, n, 2"),
+          "sorted = 0": (0, "n")}  # fmt: skip
+
+
+@pytest.mark.parametrize("attributes", SLICES)
+def test_different_slices_equal_onnx_runtime(attributes: str) -> None:
+    """Behind those that there are, everything is 0."""
+    axis, sizes = SLICES[attributes]
+    text = f"""g (float[3, 4, 2] x) => (float[{sizes}] y, int64[n] i, int64[m] j, int64[n] k) {{
+      y, i, j, k = Unique <{attributes}> (x) }}"""
+    x = np.random.default_rng(3).integers(0, 2, (3, 4, 2)).astype(np.float32)
+    x[2], x[:, 3] = x[0], x[:, 1]
+    *found, count = imported(model(text), {"x": x})
+    session = onnxruntime.InferenceSession(model(text).SerializeToString(), providers=["CPUExecutionProvider"])
+    wanted = session.run(None, {"x": x})
+    for ours, theirs, along in zip(found, wanted, (axis, 0, 0, 0), strict=True):
+        kept = theirs.shape[along]
+        np.testing.assert_array_equal(np.take(ours, range(kept), along), theirs)
+        assert not np.delete(ours, range(kept), along).any()
+    assert count.tolist() == [wanted[0].shape[axis]]
 
 
 def test_a_declared_size_is_the_size() -> None:

@@ -68,6 +68,15 @@ def with_triangles(a: Any, b: Any) -> Any:
     return solve(a, b, upper=True), solve(a, b, upper=False, unitriangular=True), solve(a, b.mT, upper=True, left=False)
 
 
+def least_squares(a: Any, b: Any) -> Any:
+    tall, wide = torch.linalg.lstsq(a, b), torch.linalg.lstsq(a.mT, b[:, :2], driver="gelsd")
+    return tall.solution, wide.solution, wide.rank, wide.singular_values
+
+
+def by_cholesky(factor: Any, b: Any) -> Any:
+    return torch.cholesky_solve(b, factor, upper=True), torch.cholesky_inverse(factor.mT)
+
+
 def scattered_means(x: Any, index: Any, source: Any) -> Any:
     return [x.scatter_reduce(1, index, source, "mean", include_self=own) for own in (True, False)]
 
@@ -129,6 +138,12 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "hamming windows": (windowed, (X,)),
     "larger matrices": (larger, (draw(7, 7), draw(7, 2))),
     "bincount": (lambda x, w: (torch.bincount(x, minlength=6), torch.bincount(x, w, 6)), (INDICES, draw(5))),
+    "least squares": (least_squares, (draw(2, 4, 2), draw(2, 4))),
+    "covariances": (lambda x, w: (x.cov(), torch.cov(x, aweights=w), torch.corrcoef(x)), (X, draw(5).abs())),
+    "a matrix's exponential": (lambda a: torch.linalg.matrix_exp(a), (torch.stack([SQUARE[0], 0 * X[:, :4]]),)),
+    "what PyTorch writes with singular values": (torch.linalg.matrix_rank, (SQUARE[:, :2, :2],)),
+    "a range from an integer to a float": (lambda x: x * torch.arange(-2, 3.0), (X,)),
+    "solving by Cholesky's factor": (by_cholesky, (SQUARE[0, :3, :3].triu(), draw(3, 2))),
     "cholesky": (lambda a: torch.linalg.cholesky(a @ a.mT + torch.eye(4)), (SQUARE,)),
 }
 
@@ -160,6 +175,7 @@ CHOICES = {
     "a mask as an index": (lambda x: x[x > 0.3], X),
     "nonzero": (lambda x: torch.nonzero(x > 0.3), X),
     "unique": (torch.unique, torch.tensor([3, 1, 1, 4, 0, 3])),
+    "unique rows": (lambda x: torch.unique(x, dim=0), X[[0, 2, 0, 1]]),
 }
 
 

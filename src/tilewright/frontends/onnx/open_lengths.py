@@ -107,6 +107,8 @@ def _axis_behind(node: onnx.NodeProto, position: int, axis: int, given: Operands
     kind, rank = node.op_type, given.ranks[position]
     if kind in ELEMENTWISE:
         return axis
+    if kind == "Reshape":
+        return _reshaped(node, position, rank, given)
     if kind not in MOVING:
         return None
     found = onnx_file.attributes(node)
@@ -125,6 +127,12 @@ def _axis_behind(node: onnx.NodeProto, position: int, axis: int, given: Operands
         axes = found.get("axes", given.constants.get(node.input[1]) if len(node.input) > 1 else None)
         return None if axes is None else _renumbered(kind, axis, rank, [int(one) for one in axes])
     return None
+
+
+def _reshaped(node: onnx.NodeProto, position: int, rank: int, given: Operands) -> int | None:
+    """Rows of one element remain what they are; PyTorch's exporter writes that."""
+    sizes = given.constants.get(node.input[1])
+    return 0 if position == 0 and rank == 1 and sizes is not None and sizes.tolist() == [-1] else None
 
 
 def _gathered(node: onnx.NodeProto, position: int, axis: int, along: int, given: Operands) -> int | None:

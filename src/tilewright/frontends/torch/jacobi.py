@@ -95,6 +95,14 @@ def singular_values(a: Any, *, driver: str | None = None) -> Any:
     return _lengths(turned).sort(-1, descending=True)[0] * scale.squeeze(-1)
 
 
+def parts_of_svd(a: Any, full_matrices: bool = False, compute_uv: bool = True, *, driver: str | None = None) -> Any:
+    """What other functions ask for: vectors may be left out."""
+    if compute_uv:
+        return singular_vectors(a, full_matrices)
+    values = singular_values(a)
+    return values if values is NotImplemented else (a.new_zeros(0), values, a.new_zeros(0))
+
+
 def norm(a: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The largest, the least singular value, or the sum of them; others are PyTorch's own."""
     if ord not in (2, -2, "nuc") or dtype is not None:

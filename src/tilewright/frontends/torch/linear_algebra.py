@@ -136,3 +136,41 @@ def cholesky(a: Any, *, upper: bool = False) -> Any:
 def cholesky_with_info(a: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
     found = cholesky(a, upper=upper)
     return found if found is NotImplemented else (found, _info(a))
+
+
+def solved_by_cholesky(b: Any, factor: Any, upper: bool = False) -> Any:
+    """One triangle, and then the other."""
+    if not _is_small(factor):
+        return NotImplemented
+    lower = factor.mT if upper else factor
+    return solved_triangle(lower.mT, solved_triangle(lower, b, upper=False), upper=True)
+
+
+def inverse_by_cholesky(factor: Any, upper: bool = False) -> Any:
+    import torch
+
+    return solved_by_cholesky(torch.eye(factor.shape[-1], dtype=factor.dtype), factor, upper)
+
+
+TERMS, MOST_SQUARES = 10, 24
+"""Of the exponential's series below a norm of a half, and the powers of two that a norm is divided by."""
+
+
+def exponential(a: Any) -> Any:
+    """The series of a part of the matrix, squared as often as that part was halved."""
+    import torch
+
+    if not _is_small(a):
+        return NotImplemented
+    norm = a.abs().sum(-2, keepdim=True).amax(-1, keepdim=True)
+    halved = (norm.log2() + 1).ceil().clamp(0, MOST_SQUARES)
+    part = a * torch.pow(0.5, halved)
+    unit = torch.eye(a.shape[-1], dtype=a.dtype)
+    found = unit + part / TERMS
+    for term in range(TERMS - 1, 0, -1):
+        found = unit + part @ found / term
+
+    def squared(found: Any, number: Any) -> tuple[Any, Any]:
+        return torch.where(halved > number, found @ found, found), number + 0
+
+    return numbered(squared, found, MOST_SQUARES)[0]

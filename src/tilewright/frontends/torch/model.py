@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -263,18 +264,19 @@ def _converted(exported: Any, folds: bool = True) -> Any:
 
 def _as_captured(exported: Any, folds: bool) -> Any:
     """Attention lies otherwise in memory where gradients are kept, so that views of it must be converted in the mode in
-    which they were captured: without gradients here, in either where a program is given."""
+    which they were captured: without gradients here, in either where a program is given. What the exporter lacks may be
+    made of operations that we have."""
     import torch
 
-    def convert() -> Any:
-        return torch.onnx.export(torch_operations.written_out(exported), dynamo=True, verbose=False, optimize=folds)
+    def convert(all_parts: bool) -> Any:
+        program = torch_operations.written_out(exported, all_parts)
+        return torch.onnx.export(program, dynamo=True, verbose=False, optimize=folds)
 
-    try:
-        with torch.no_grad():
-            return convert()
-    except Exception:
-        with torch.enable_grad():
-            return convert()
+    for all_parts in (False, True):
+        with suppress(Exception), torch.no_grad():
+            return convert(all_parts)
+    with torch.enable_grad():
+        return convert(False)
 
 
 def output_names(exported: Any) -> list[str]:

@@ -8,18 +8,28 @@ from typing import Any
 from tilewright.frontends.torch import jacobi, linear_algebra, selections, special_functions, windows
 
 
-def written_out(exported: Any) -> Any:
-    """The program without these operations; itself where it has none of them."""
+def written_out(exported: Any, all_parts: bool = False) -> Any:
+    """The program without these operations; itself where it has none of them. They may be part of another one, which
+    the exporter may or may not have: all are taken apart if asked to."""
     known, has_maps = _decompositions(), any(map(_is_map, exported.graph.nodes))
     has_windows = any(map(windows.is_other, exported.graph.nodes))
-    is_lacking = any(
+    is_lacking = all_parts or any(
         (node.target in known and _is_lacking(node)) or _writes_a_part(node) for node in exported.graph.nodes
     )
     if not has_maps and not has_windows and not is_lacking:
         return exported
-    found = exported.run_decompositions(known)
+    found = exported.run_decompositions(_and_all_others(known) if all_parts else known)
     found = windows.written_out(found) if has_windows else found
     return _maps_as_scans(found) if has_maps else found
+
+
+def _and_all_others(known: dict[Any, Any]) -> Any:
+    """How PyTorch writes operations with its own, but for these."""
+    import torch
+
+    table = torch.export.default_decompositions()
+    table.update(known)
+    return table
 
 
 def _is_map(node: Any) -> bool:
@@ -60,6 +70,8 @@ def _is_lacking(node: Any) -> bool:
         return len(node.args) > DIVISOR
     if node.target is aten.scaled_dot_product_attention.default:
         return any(operand.meta["val"].dim() != HEADS_AXES for operand in node.args[:3])
+    if node.target is aten.arange.start:
+        return _is_mixed(*node.args)
     if node.target in (aten.index_put.default, aten.index_put_.default):
         x, indices, values, *_ = node.args
         known = [index if index is None else index.meta["val"] for index in indices]
@@ -131,12 +143,16 @@ def _decompositions() -> dict[Any, Callable[..., Any]]:
         aten.linalg_qr.default: linear_algebra.orthogonal_and_upper, aten.linalg_svd.default: jacobi.singular_vectors,
         aten.linalg_svdvals.default: jacobi.singular_values, aten.linalg_eigh.default: jacobi.eigenvectors,
         aten.linalg_eigvalsh.default: jacobi.eigenvalues, aten.linalg_pinv.atol_rtol_tensor: jacobi.pseudo_inverse,
+        aten.linalg_pinv.atol_rtol_float: jacobi.pseudo_inverse, aten._linalg_svd.default: jacobi.parts_of_svd,
         aten.linalg_matrix_norm.default: jacobi.norm, aten.linalg_matrix_norm.str_ord: jacobi.norm,
         aten.linalg_cholesky.default: linear_algebra.cholesky,
+        aten.cholesky_solve.default: linear_algebra.solved_by_cholesky,
+        aten.cholesky_inverse.default: linear_algebra.inverse_by_cholesky,
+        aten.linalg_matrix_exp.default: linear_algebra.exponential,
         aten.linalg_cholesky_ex.default: linear_algebra.cholesky_with_info,
         aten.sort.stable: selections.sorted_stably, aten.argsort.stable: selections.argsorted_stably,
         aten.scatter_reduce.two: selections.scattered_means,
-        aten.copysign.Tensor: special_functions.with_sign_of,
+        aten.arange.start: _numbers_between, aten.copysign.Tensor: special_functions.with_sign_of,
         aten.copysign.Scalar: special_functions.with_sign_of_number,
         aten.prod.default: _product_of_all, aten.prod.dim_int: _product, aten.cumprod.default: _products_so_far,
         **dict.fromkeys(_grouped_products(), selections.products_by_group),
@@ -149,6 +165,17 @@ def _grouped_products() -> list[Any]:
 
     ours = getattr(torch.ops, "transformers", None)
     return [packet.default] if (packet := getattr(ours, "grouped_mm_fallback", None)) is not None else []
+
+
+def _is_mixed(start: Any, end: Any) -> bool:
+    """Whether one of both is an integer and the other a float: the exporter's range is of both types then."""
+    return {type(start), type(end)} == {int, float}
+
+
+def _numbers_between(start: Any, end: Any, **options: Any) -> Any:
+    import torch
+
+    return torch.arange(float(start), float(end), **options) if _is_mixed(start, end) else NotImplemented
 
 
 def _distances(a: Any, b: Any, p: float = 2.0, mode: int | None = None) -> Any:

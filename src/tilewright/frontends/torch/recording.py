@@ -18,7 +18,7 @@ from typing import Any
 
 from tilewright.errors import Refusal
 from tilewright.frontends.python_errors import is_ours, reason_of, user_line
-from tilewright.frontends.torch import packed
+from tilewright.frontends.torch import packed, unfollowed
 from tilewright.frontends.torch.own import seeded
 from tilewright.frontends.torch.tape import Call, Ref, Tape, leaves, mapped
 from tilewright.frontends.torch.watcher import DRAWN, inputs_watcher
@@ -217,8 +217,8 @@ def _recorder(watcher: Any, taken: Sequence[bool]) -> Any:
             before = [(tensor, tensor._version) for tensor in leaves((positional, named), torch.Tensor)]
             if watcher.is_drawn((positional, named)):
                 return self._called(function, positional, named)
-            written_out = packed.written_out(function, positional)
-            if written_out is not None and not watcher.depends(positional[1]):
+            written_out = self._written_out(function, positional)
+            if written_out is not None:
                 with self:
                     return written_out(*positional, **named)
             operands = mapped((positional[:1] + self._numbers(positional[1:]), named), self.ref, torch.Tensor)
@@ -227,6 +227,13 @@ def _recorder(watcher: Any, taken: Sequence[bool]) -> Any:
                 return self._decided(found, positional[0] if name in DECIDING else None)
             self._note(function, operands, found, [tensor for tensor, version in before if tensor._version != version])
             return found
+
+        def _written_out(self, function: Any, positional: Any) -> Callable[..., Any] | None:
+            """Calls that torch.export can follow, in place of one that it cannot."""
+            found = packed.written_out(function, positional)
+            if found is not None and not watcher.depends(positional[1]):
+                return found
+            return unfollowed.written_out(function)
 
         def _numbers(self, positional: Any) -> Any:
             """Arguments in which sizes that are constant tensors, in tuples and slices, are numbers."""
