@@ -93,22 +93,8 @@ TW_ALWAYS void scale_by(const tw_qlinearrownorm_params *p, const row_scale *scal
   }
 }
 
-/* A function of its own: it has all registers. */
-static __attribute__((noinline)) void scale_row(const tw_qlinearrownorm_params *p, const row_scale *s, const TW_X *x,
-                                                const int32_t *mul, const int32_t *add, TW_Y *y) {
-  if (s->inverse < 0) {
-    scale_by(p, s, 1, x, mul, add, y);
-  } else {
-    scale_by(p, s, 0, x, mul, add, y);
-  }
-}
+#include "row_norm_rows.h"
 
 void TW_NAME(const tw_qlinearrownorm_params *params, const TW_X *x, const int32_t *mul, const int32_t *add, TW_Y *y) {
-  const tw_qlinearrownorm_params *const p = params;
-  const int32_t length = p->length;
-  for (int32_t row = 0; row < p->rows; row++, x += length, y += length) {
-    const int32_t group = p->groups > 1 ? row % p->groups * length : 0;
-    const row_scale scale = measure(p, x);
-    scale_row(p, &scale, x, mul + group, add + group, y);
-  }
+  norm_rows(params, x, mul, add, y);
 }
