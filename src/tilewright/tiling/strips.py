@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from tilewright.ir.affine import Affine, Span, clip
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.half_floats import infer
-from tilewright.ir.op import Op
-from tilewright.ir.types import TensorType
+from tilewright.ir.types import Shapes, TensorType
 from tilewright.records import dataclass
 
 
@@ -26,6 +25,8 @@ class RowLayer:
     """That runs over them."""
     operands: Mapping[str, int]
     """The operator's names of operands that it needs some rows of -> the axis along which they lie."""
+    adds_up: bool = False
+    """Whether its result has no rows, and is the sum of what it makes of some rows of its operands at a time."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def row_layers(graph: Graph, nodes: Sequence[Node], axis: int) -> tuple[RowLayer
     axes = {nodes[-1].key: axis}
     found: list[RowLayer] = []
     for node in reversed(nodes):
-        layer = _row_layer(graph, node, axes[node.key]) if node.key in axes else None
+        layer = row_layer(graph, node, axes[node.key]) if node.key in axes else None
         if layer is None:
             return None
         for operand, tensor in node.operands().items():
@@ -72,23 +73,45 @@ def row_layers(graph: Graph, nodes: Sequence[Node], axis: int) -> tuple[RowLayer
     return tuple(reversed(found))
 
 
-def _row_layer(graph: Graph, node: Node, axis: int) -> RowLayer | None:
+def row_layer(graph: Graph, node: Node, axis: int) -> RowLayer | None:
     shapes = graph.operand_shapes(node)
-    if node.op.view or len(node.outputs) != 1 or type(node.op).footprint is not Op.footprint:
+    if node.op.view or len(node.outputs) != 1 or not (node.op.can_be_cut or node.op.uneven):
         return None
-    index = node.op.index(shapes)
-    rows = index[node.op.result_names(1)[0]][axis]
+    rows = node.op.index(shapes)[node.op.result_names(1)[0]][axis]
     loop = rows.loops[0] if rows.loops else ""
     if rows != Affine(((loop, 1),)) or loop in node.op.unsplittable(shapes):
         return None
-    operands: dict[str, int] = {}
+    operands = moving(node, shapes, loop)
+    return None if operands is None else RowLayer(node, axis, loop, operands)
+
+
+def moving(node: Node, shapes: Shapes, loop: str) -> dict[str, int] | None:
+    """The operands of which a part of a loop needs a part, and the axis of each; None where a part needs parts along
+    several axes, or where parts are needed in another order."""
+    if not node.op.can_be_cut:
+        return _moving_by_footprint(node, shapes, loop) if loop in node.op.uneven else None
+    index, found = node.op.index(shapes), dict[str, int]()
     for name in shapes:
-        moving = [(at, dict(one.terms)[loop]) for at, one in enumerate(index[name]) if loop in one.loops]
-        if len(moving) > 1 or any(factor < 1 for _, factor in moving):
+        factors = [(at, dict(one.terms)[loop]) for at, one in enumerate(index[name]) if loop in one.loops]
+        if len(factors) > 1 or any(factor < 1 for _, factor in factors):
             return None
-        for at, _ in moving:
-            operands[name] = at
-    return RowLayer(node, axis, loop, operands)
+        found |= {name: factors[0][0]} if factors else {}
+    return found
+
+
+def _moving_by_footprint(node: Node, shapes: Shapes, loop: str) -> dict[str, int] | None:
+    """Of an operator that says itself what parts of its loops read: what the first turn and the last one read."""
+    extents = node.op.extents(shapes)
+    box = {name: (0, extent) for name, extent in extents.items()}
+    ends = [(0, 1), (extents[loop] - 1, extents[loop])]
+    first, last = (node.op.footprint(shapes, box | {loop: end}) for end in ends)
+    found = dict[str, int]()
+    for name in shapes:
+        axes = [at for at, (one, other) in enumerate(zip(first[name], last[name], strict=True)) if one != other]
+        if len(axes) > 1 or any(first[name][at] > last[name][at] for at in axes):
+            return None
+        found |= {name: axes[0]} if axes else {}
+    return found
 
 
 def carrier_of(graph: Graph, layers: Sequence[RowLayer]) -> str:
@@ -142,12 +165,12 @@ def _strip(graph: Graph, layers: Sequence[RowLayer], span: Span, done: dict[str,
         if low < first:
             return None
         start = min(max(behind, low), high)
-        reads = _reads(graph, layer, (start, high)) if start < high else {}
-        if reads is None:
+        read = reads(graph, layer, (start, high)) if start < high else {}
+        if read is None:
             return None
-        parts[tensor] = StripRows((low, start), (start, high), reads)
+        parts[tensor] = StripRows((low, start), (start, high), read)
         done[tensor] = low, high
-        for operand, rows in reads.items():
+        for operand, rows in read.items():
             source = layer.node.operands()[operand]
             if source in made:
                 old = needed.get(source, rows)
@@ -155,15 +178,15 @@ def _strip(graph: Graph, layers: Sequence[RowLayer], span: Span, done: dict[str,
     return parts
 
 
-def _reads(graph: Graph, layer: RowLayer, span: Span) -> dict[str, Span] | None:
+def reads(graph: Graph, layer: RowLayer, span: Span) -> dict[str, Span] | None:
     """Rows of the operands; None where all that a strip reads of one is padding, or where the operator in a strip would
     need less than all of another axis."""
     node, types = layer.node, graph.operand_types(layer.node)
     shapes = graph.operand_shapes(node)
     box = {loop: (0, extent) for loop, extent in node.op.extents(shapes).items()} | {layer.loop: span}
     seen = {
-        name: [clip(axis.span(box), size) for axis, size in zip(axes, shapes[name], strict=True)]
-        for name, axes in node.op.index(shapes).items()
+        name: [clip(axis, size) for axis, size in zip(axes, shapes[name], strict=True)]
+        for name, axes in node.op.footprint(shapes, box).items()
         if name in shapes
     }
     found = {name: seen[name][axis] for name, axis in layer.operands.items()}
@@ -174,7 +197,8 @@ def _reads(graph: Graph, layer: RowLayer, span: Span) -> dict[str, Span] | None:
         name: _with_rows(kind, layer.operands[name], found[name]) if name in found else kind
         for name, kind in types.items()
     }
-    wanted = _with_rows(graph.types[node.key], layer.axis, span)
+    kind = graph.types[node.key]
+    wanted = kind if layer.adds_up else _with_rows(kind, layer.axis, span)
     if any(start for start, _ in others) or infer(node.op.at(shapes, box), local) != (wanted,):
         return None
     return found

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from tilewright.errors import CompileError
 from tilewright.records import dataclass
 from tilewright.training.compiling import Learner
+from tilewright.training.front_search import sketches
 from tilewright.training.graphs import Training
 from tilewright.training.plan import largest_layer, ram_of
 from tilewright.training.recompute import Activation, Choice, Recomputing
@@ -27,11 +28,11 @@ class Within:
     """Those that the way back reads, kept or computed again."""
 
 
-def within(training: Training, ram: int | None, compile_: Compile) -> Within:
+def within(training: Training, ram: int | None, compile_: Compile, compile_small: Compile | None = None) -> Within:
     """The training, compiled; with a budget, the one that computes least again and keeps to it.
 
     What estimates say of choices is ordered as what plans take of them is, so that the first one that fits is found by
-    halving.
+    halving. If none fits, the first layers are computed in strips of rows; `compile_small` makes inference small, too.
     """
     known = Recomputing(training.train)
     if ram is None:
@@ -42,8 +43,22 @@ def within(training: Training, ram: int | None, compile_: Compile) -> Within:
     choices = known.choices()
     fewest = compile_(_changed(training, known, choices[-1]))
     if ram_of(fewest) > ram:
-        raise _too_little(whole, fewest, ram)
+        room = ram - (ram_of(fewest) - choices[-1].peak)
+        tried = list(_in_strips(training, known, room, ram, compile_small or compile_))
+        if tried and ram_of(tried[-1].learner) <= ram:
+            return tried[-1]
+        raise _too_little(whole, min([fewest, *(one.learner for one in tried)], key=ram_of), ram)
     return _least_work(training, known, choices, ram, compile_, fewest)
+
+
+def _in_strips(training: Training, known: Recomputing, room: int, ram: int, compile_: Compile) -> Iterator[Within]:
+    """Plans with the first layers in strips, up to one that fits."""
+    for sketch in sketches(known, room):
+        for choice in dict.fromkeys([sketch.choice_within(room), sketch.choices[-1]]):
+            learner = compile_(training.with_graphs(train=sketch.graph(choice)))
+            yield Within(learner, sketch.said(choice), known.activations(sketch.again(choice)))
+            if ram_of(learner) <= ram:
+                return
 
 
 def _if_it_fits(training: Training, compile_: Compile) -> Learner | None:

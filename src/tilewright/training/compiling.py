@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -17,7 +17,7 @@ from tilewright.pipeline import STAGES, Compiled
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.records import dataclass
 from tilewright.target.runner import GpuProcess
-from tilewright.target.settings import DEFAULT, Settings
+from tilewright.target.settings import DEFAULT, RAM, Settings
 from tilewright.target.target import Target
 from tilewright.training.graphs import Training, padded
 
@@ -30,6 +30,8 @@ class Learner:
     training: Training
     networks: Mapping[str, Compiled]
     """`train`, `update` and, if there is one, `infer`."""
+    in_little_ram: Collection[str] = ()
+    """Those of them that are planned for less RAM with more cycles."""
 
     @property
     def target(self) -> Target:
@@ -94,16 +96,21 @@ class Learner:
 
 
 def compile_training(
-    training: Training, target: str = "generic", name: str = "", settings: Settings = DEFAULT
+    training: Training,
+    target: str = "generic",
+    name: str = "",
+    settings: Settings = DEFAULT,
+    in_little_ram: Collection[str] = (),
 ) -> Learner:
-    """All graphs with all states, in one order; what one network has put into a memory, the others find there."""
+    """All graphs with all states, in one order; what one network has put into a memory, the others find there. Some
+    may be planned for less RAM with more cycles."""
     _check_target(target, settings)
     states, networks = list(training.states.values()), dict[str, Compiled]()
     for which, graph in training.graphs.items():
         pinned = tuple(sorted({one for made in networks.values() for one in _memories(made.schedule)}))
         asked = replace(settings, pinned=pinned) if pinned else settings
-        networks[which] = _compiled(padded(graph, states), target, asked)
-    learner = Learner(symbol_prefix(name or training.name), training, networks)
+        networks[which] = _compiled(padded(graph, states), target, _goal(asked, which, in_little_ram))
+    learner = Learner(symbol_prefix(name or training.name), training, networks, in_little_ram)
     _check_one_arena(learner)
     _check_states(learner)
     return learner
@@ -126,8 +133,12 @@ def _compiled(graph: Graph, target: str, settings: Settings) -> Compiled:
 
 def compile_alone(learner: Learner, settings: Settings = DEFAULT) -> Compiled | None:
     """Inference by itself, up to the schedule: with its own weights alone, to look at what it takes."""
-    infer = learner.training.infer
-    return None if infer is None else _compiled(infer, learner.target.name, settings)
+    infer, asked = learner.training.infer, _goal(settings, "infer", learner.in_little_ram)
+    return None if infer is None else _compiled(infer, learner.target.name, asked)
+
+
+def _goal(settings: Settings, which: str, in_little_ram: Collection[str]) -> Settings:
+    return replace(settings, optimise=RAM) if which in in_little_ram else settings
 
 
 def arena_of(schedule: Schedule) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from tilewright import targets
@@ -64,7 +64,8 @@ def compiled(
 ) -> TrainingProgram:
     """With `ram`, activations are computed again until a step keeps to so many bytes."""
     training = descending(training, targets.find(target))
-    found = within(training, ram, lambda one: compile_training(one, target, name, settings))
+    compile_ = partial(compile_training, target=target, name=name, settings=settings)
+    found = within(training, ram, compile_, partial(compile_, in_little_ram=("infer",)))
     return TrainingProgram(found.learner, settings, found.said, found.activations)
 
 

@@ -7,7 +7,7 @@ operand that only they still need, if there is one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -87,7 +87,7 @@ class Strips:
             (window,) = self.builder.add(Concat(layer.axis), [kept, made], None, node.name)
         self.windows[node.key] = window, (part.kept[0], part.made[1])
 
-    def _made(self, layer: RowLayer, part: StripRows) -> str:
+    def _made(self, layer: RowLayer, part: StripRows, outputs: Sequence[str] | None = None) -> str:
         node, shapes = layer.node, self.graph.operand_shapes(layer.node)
         box = {loop: (0, extent) for loop, extent in node.op.extents(shapes).items()} | {layer.loop: part.made}
         names = node.op.operand_names(len(node.inputs))
@@ -95,7 +95,7 @@ class Strips:
             self._rows(tensor, layer.operands[name], part.reads[name]) if name in part.reads else tensor
             for name, tensor in zip(names, node.inputs, strict=True)
         ]
-        return self.builder.add(node.op.at(shapes, box), inputs, None, node.name)[0]
+        return self.builder.add(node.op.at(shapes, box), inputs, outputs, node.name)[0]
 
     def _rows(self, tensor: str, axis: int, span: Span) -> str:
         """Some rows of a tensor: of its window, or of the whole one where it is not made in strips."""

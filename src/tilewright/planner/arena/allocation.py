@@ -151,7 +151,7 @@ def allocate(mapped: Mapped) -> Allocation:
     graph, memory = mapped.graph, mapped.target.memories[0]
     sharing = _sharing(mapped)
     owners = sharing.owners
-    states, problem = _state_buffers(graph), arena_problem(mapped)
+    states, problem = state_buffers(graph), arena_problem(mapped)
     kept = side_by_side(states, memory.alignment)
     solution = solved_behind(kept, replace(problem, buffers=problem.buffers[len(states) :]))
     check_placement(problem, solution)
@@ -223,7 +223,7 @@ def arena_problem(mapped: Mapped) -> Problem:
     graph, memory = mapped.graph, mapped.target.memories[0]
     owners = _sharing(mapped).owners
     tensors = _while_copied(mapped, owners, tensor_buffers(graph, owners))
-    buffers = (*_state_buffers(graph), *tensors, *_scratch_buffers(mapped))
+    buffers = (*state_buffers(graph), *tensors, *_scratch_buffers(mapped))
     # What a memory holds besides is counted with the schedule.
     return Problem(buffers, memory.alignment, None if memory.holds else memory.bytes)
 
@@ -240,7 +240,7 @@ def _sharing(mapped: Mapped) -> Pieces:
     return replace(found, owners=moved)
 
 
-def _state_buffers(graph: Graph) -> list[Buffer]:
+def state_buffers(graph: Graph) -> list[Buffer]:
     """What is needed from the first step to behind the last one."""
     return [Buffer((s.before,), graph.types[s.before].bytes, 0, len(graph.nodes)) for s in graph.states]
 

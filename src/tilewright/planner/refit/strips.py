@@ -17,7 +17,13 @@ from tilewright.ir.types import TensorType
 from tilewright.memory.allocator import Buffer
 from tilewright.passes.aliasing import home_of, in_place_owners, view_owners
 from tilewright.passes.fit.strips import in_strips
-from tilewright.planner.arena.allocation import allocate, arena_problem, input_buffers, tensor_buffers
+from tilewright.planner.arena.allocation import (
+    allocate,
+    arena_problem,
+    input_buffers,
+    state_buffers,
+    tensor_buffers,
+)
 from tilewright.planner.arena.board_regions import arena_capacities, beside_arena, room
 from tilewright.planner.arena.cycles import mapped_cycles
 from tilewright.records import dataclass
@@ -170,7 +176,7 @@ def _live(buffers: Sequence[Buffer], steps: int, unit: int = 1) -> list[int]:
 def _estimate(graph: Graph) -> int:
     """The score without kernels."""
     tensors = tensor_buffers(graph, in_place_owners(graph, view_owners(graph)))
-    return max(_live(tensors, len(graph.nodes))) + CALL_BYTES * len(graph.nodes)
+    return max(_live([*state_buffers(graph), *tensors], len(graph.nodes))) + CALL_BYTES * len(graph.nodes)
 
 
 # ---- candidates -----------------------------------------------------------------------------------------------------
