@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 
+from tilewright.ir.short_names import short_names
 from tilewright.records import dataclass
 
 SMALL_COMPILERS = frozenset({"near", "far", "huge", "interrupt"})
@@ -92,14 +93,37 @@ OWN_PREFIX = "tw_"
 """Kernels and their types begin so; nothing from a model does."""
 
 
+LONGEST = 48
+"""Letters of an identifier."""
+LONGEST_LAST = 12
+"""Letters of its last word that stay where others are left out: `exponents` has nine."""
+
+
+def for_identifiers(names: Iterable[str]) -> dict[str, str]:
+    """For each name itself, or if an identifier cannot hold it the tail that tables show: many names of a network begin
+    alike."""
+    every = list(names)
+    if all(len(name) <= LONGEST for name in every):
+        return dict(zip(every, every, strict=True))
+    return {name: name if len(name) <= LONGEST else short for name, short in short_names(every).items()}
+
+
 def identifier(text: str, fallback: str = "tensor") -> str:
     """The nearest legal C identifier, in lower case and not too long."""
-    word = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_").lower()[:48].rstrip("_")
+    word = _cut(re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_").lower())
     if not word:
         word = fallback
     if word[0].isdigit() or word.startswith(OWN_PREFIX):
         word = f"{fallback}_{word}"
     return f"{word}_" if is_known_to_compilers(word) else word
+
+
+def _cut(word: str) -> str:
+    """Without letters in the middle, where there are too many: the end says which of a layer's constants it is."""
+    if len(word) <= LONGEST:
+        return word
+    last = word.rpartition("_")[2][-LONGEST_LAST:]
+    return f"{word[: LONGEST - 1 - len(last)].rstrip('_')}_{last}"
 
 
 def is_known_to_compilers(word: str) -> bool:

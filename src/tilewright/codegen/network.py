@@ -14,7 +14,7 @@ from tilewright.codegen import gpu_files, threads
 from tilewright.codegen.arena_parts import arenas_of
 from tilewright.codegen.kernels import Instance, instance_of, instances, prefixed
 from tilewright.codegen.literals import C_TYPES
-from tilewright.codegen.names import LATER_WORDS, NOTHING, Reserved, identifier, unique
+from tilewright.codegen.names import LATER_WORDS, NOTHING, Reserved, for_identifiers, identifier, unique
 from tilewright.ir.at_sizes import symbols_of
 from tilewright.ir.length import Symbol
 from tilewright.planner.arena.board_regions import MOST_ARENAS
@@ -154,10 +154,11 @@ class Writer:
     def identifiers(self) -> dict[str, str]:
         """Tensor -> C name, all in one name space. Public arguments keep theirs best, so they come first."""
         graph = self.schedule.graph
+        shown = for_identifiers(graph.types)
         wanted = {name: name for name in graph.inputs}
         wanted |= dict(zip(graph.outputs, graph.output_names, strict=True))
-        wanted |= {name: f"{self.name}_{name}" for name in self.constants if name not in wanted}
-        wanted |= {name: name for name in graph.types if name not in wanted}
+        wanted |= {name: f"{self.name}_{shown[name]}" for name in self.constants if name not in wanted}
+        wanted |= {name: shown[name] for name in graph.types if name not in wanted}
         public = [f"{self.name}_{what}" for what in ("run", "reset", "start_threads", "stop_threads")]
         taken = [*public, *self.kernel_functions, *self._tables, *self.shared.constants.values()]
         return unique(wanted, taken, self.reserved) | dict(self.shared.constants)
