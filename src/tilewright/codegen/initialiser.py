@@ -8,6 +8,8 @@ from tilewright.codegen.literals import number
 from tilewright.ir.length import lengths_in
 from tilewright.ir.op import Param, Params
 
+WIDTH, LONGEST_FIELD = 96, 112
+"""Letters of a line of several fields, and of one that has a line of its own."""
 NO_NAMES: Mapping[str, str] = {}
 
 
@@ -44,9 +46,10 @@ def _value(name: str, value: Param, names: Mapping[str, str]) -> str:
 
 
 def _wrapped(fields: Sequence[str]) -> str:
+    """Fields stay in one piece if they are not far too long."""
     lines: list[str] = [""]
-    for one in fields:
-        if lines[-1] and len(lines[-1]) + len(one) > 96:
+    for one in (piece for field in fields for piece in ([field] if len(field) <= LONGEST_FIELD else field.split(", "))):
+        if lines[-1] and len(lines[-1]) + len(one) > WIDTH:
             lines.append("")
         lines[-1] += f"{one}, "
     return "\n        ".join(line.rstrip() for line in lines).rstrip(",")

@@ -212,7 +212,9 @@ class LayerWriter:
         """The first element of what a kernel reads or writes in a tile."""
         if argument.buffer is not None:
             return f"({c_type} *)({slot_address(self._tile_array, argument.buffer)})"
-        return f"({c_type} *)({self._window(argument).address(self._base(argument.home), {})})"
+        address = self._window(argument).address(self._base(argument.home), {})
+        alone = address.rpartition("*)")[2]
+        return f"({c_type} *){alone}" if alone.isidentifier() else f"({c_type} *)({address})"
 
     def _scratch(self) -> str:
         scratch = self.layer.scratch

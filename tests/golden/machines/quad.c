@@ -42,9 +42,9 @@ static TW_APART void layer_0_run(int tile, int turn) {
   (void)turn;
   tw_conv_f32(
       &layer_0_params,
-      (const float *)((const uint8_t *)io_image),
-      (const float *)((const uint8_t *)residual_w1),
-      (const float *)((const uint8_t *)residual_b1),
+      (const float *)io_image,
+      (const float *)residual_w1,
+      (const float *)residual_b1,
       (float *)(ram + 5984),
       ram + 0);
 }
@@ -62,7 +62,7 @@ static TW_APART void layer_1_run(int tile, int turn) {
   tw_conv_f32(
       &layer_1_params,
       (const float *)(ram + 5984),
-      (const float *)((const uint8_t *)residual_w2),
+      (const float *)residual_w2,
       NULL,
       (float *)(ram + 7008),
       ram + 0);

@@ -41,7 +41,7 @@ static void layer_0_prefetch(void) {
 static TW_APART void layer_0_run(int tile, int turn) {
   (void)tile;
   (void)turn;
-  tw_copy_words_f32((const tw_copy_params *)(tw_l1 + 1536), (const float *)(tw_l1 + 768), (float *)(tw_l1));
+  tw_copy_words_f32((const tw_copy_params *)(tw_l1 + 1536), (const float *)(tw_l1 + 768), (float *)tw_l1);
 }
 
 /* 1: stem (Conv) f32[1x8x8x3] -> f32[1x8x8x4]; 2 tiles: y by 4 of 8 */
@@ -99,7 +99,7 @@ static TW_APART void layer_2_run(int tile, int turn) {
       NULL,
       NULL,
       NULL,
-      (float *)(tw_l1),
+      (float *)tw_l1,
       tw_l1 + 2624);
 }
 
@@ -115,9 +115,9 @@ static TW_APART void layer_3_run(int tile, int turn) {
   (void)turn;
   tw_add_shared_f32(
       (const tw_binary_params *)(tw_l1 + 2048),
-      (const float *)(tw_l1),
+      (const float *)tw_l1,
       (const float *)(tw_l1 + 1024),
-      (float *)(tw_l1));
+      (float *)tw_l1);
 }
 
 /* 4: out/relu (Relu) f32[1x8x8x4] -> f32[1x8x8x4] */
@@ -130,7 +130,7 @@ static void layer_4_prefetch(void) {
 static TW_APART void layer_4_run(int tile, int turn) {
   (void)tile;
   (void)turn;
-  tw_relu_shared_f32((const tw_unary_params *)(tw_l1 + 2152), (const float *)(tw_l1), (float *)(tw_l1));
+  tw_relu_shared_f32((const tw_unary_params *)(tw_l1 + 2152), (const float *)tw_l1, (float *)tw_l1);
 }
 
 /* 5: pool (ReduceMean) f32[1x8x8x4] -> f32[1x1x1x4] */
@@ -147,7 +147,7 @@ static TW_APART void layer_5_run(int tile, int turn) {
   (void)turn;
   tw_reducemean_floats(
       (const tw_reduce_params *)(tw_l1 + 1304),
-      (const float *)(tw_l1),
+      (const float *)tw_l1,
       (float *)(tw_l1 + 1688),
       tw_l1 + 1456);
 }

@@ -42,9 +42,9 @@ static TW_APART void layer_0_run(int tile, int turn) {
   (void)turn;
   tw_conv_streams_f32(
       &layer_0_params,
-      (const float *)((const uint8_t *)io_image),
-      (const float *)((const uint8_t *)residual_w1),
-      (const float *)((const uint8_t *)residual_b1),
+      (const float *)io_image,
+      (const float *)residual_w1,
+      (const float *)residual_b1,
       (float *)(dram + 10832),
       dram + 0);
 }
@@ -62,9 +62,9 @@ static TW_APART void layer_1_run(int tile, int turn) {
   tw_conv_streams_f32(
       &layer_1_params,
       (const float *)(dram + 10832),
-      (const float *)((const uint8_t *)residual_w2),
+      (const float *)residual_w2,
       NULL,
-      (float *)(tw_tcdm),
+      (float *)tw_tcdm,
       dram + 0);
 }
 
@@ -74,7 +74,7 @@ static const tw_binary_params layer_2_params = {.rank = 1, .size = {256}, .strid
 static TW_APART void layer_2_run(int tile, int turn) {
   (void)tile;
   (void)turn;
-  tw_add_streams(&layer_2_params, (const float *)(tw_tcdm), (const float *)(dram + 10832), (float *)(tw_tcdm));
+  tw_add_streams(&layer_2_params, (const float *)tw_tcdm, (const float *)(dram + 10832), (float *)tw_tcdm);
 }
 
 /* 3: out/relu (Relu) f32[1x4x8x8] -> f32[1x4x8x8] */
@@ -87,7 +87,7 @@ static void layer_3_prefetch(void) {
 static TW_APART void layer_3_run(int tile, int turn) {
   (void)tile;
   (void)turn;
-  tw_relu_blocks((const tw_unary_params *)(tw_tcdm + 1024), (const float *)(tw_tcdm), (float *)(tw_tcdm));
+  tw_relu_blocks((const tw_unary_params *)(tw_tcdm + 1024), (const float *)tw_tcdm, (float *)tw_tcdm);
 }
 
 /* 4: pool (GlobalAveragePool) f32[1x4x8x8] -> f32[1x4x1x1]; 4 tiles: d1 by 1 of 4 */
