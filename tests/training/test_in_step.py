@@ -64,6 +64,18 @@ def test_statistics_and_heads_behind_integers() -> None:
 
 
 @fast
+@pytest.mark.parametrize("in_place", [False, True])
+def test_a_loss_that_is_no_number_stays_out_of_statistics(in_place: bool) -> None:
+    learner = Learner(training_of(normalised(), Recipe(statistics="trained", in_place=in_place)))
+    learned = {name: learner.states[name] for name in learner.training.learned}
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(learner.step(np.full((2, 2, 3, 3), np.nan, np.float32), LABELS[:2]))
+    assert {"norm.mean", "norm.var"} <= learned.keys()
+    for name, value in learned.items():
+        np.testing.assert_array_equal(learner.states[name], value)
+
+
+@fast
 def test_a_weight_changes_once_nobody_reads_it_any_more() -> None:
     """In the order of nodes: not behind the whole way back."""
     train = training_of(mlp(), Recipe(in_place=True)).train

@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-import numpy as np
-
 from tilewright.errors import CompileError
 from tilewright.ir.graph import Builder, Graph, Node, State
 from tilewright.ops.where import Where
+from tilewright.training.finite import is_number
 from tilewright.training.graphs import FIRST, Training, checked
 from tilewright.training.growing import Growing
 
-LARGEST = np.finfo(np.float32).max
 WHAT = "in place, a step updates the weights by its own gradients alone"
 
 
@@ -121,12 +119,12 @@ class _Joined:
     def _guarded(self, builder: Builder, names: Mapping[str, str]) -> list[Node]:
         """States become what the update makes of them where the loss is a number."""
         start, grow = len(builder.nodes), Growing(builder, "update")
-        is_number = grow.value(self.train.outputs[0]).apply("Abs").reshape(()) <= float(LARGEST)
+        goes_on = is_number(grow, self.train.outputs[0])
         for state in self.update.states:
             if _is_changed(state) and state.name not in self.gradients and state.name != FIRST:
                 grow.node_name = f"{state.name}_update"
                 old, new = grow.value(names[state.before]), grow.value(names[state.after])
-                builder.set_next_state(state.name, is_number.where(new, old).name)
+                builder.set_next_state(state.name, goes_on.where(new, old).name)
             elif state.name in builder.states and not builder.states[state.name].after:
                 builder.set_next_state(state.name, names[state.before])
         return builder.nodes[start:]

@@ -18,6 +18,7 @@ from tilewright.training.cells import unrolled
 from tilewright.training.channels import with_parts
 from tilewright.training.differentiate import depending, gradients, without_unread
 from tilewright.training.dropout import COUNTER, Dropout
+from tilewright.training.finite import guard_states
 from tilewright.training.forward import Rewrite, Weights, add_nodes, begun, with_activation_apart
 from tilewright.training.graphs import FIRST, Training, checked
 from tilewright.training.growing import Growing
@@ -134,6 +135,7 @@ def _train(graph: Graph, weights: Weights, output: str, recipe: Recipe) -> Graph
     loss = added(builder, recipe.loss, output)
     found = gradients(builder, loss, weights.learning)
     _accumulate(builder, weights.learning, found)
+    guard_states(builder, loss, tuple(weights.statistics))
     builder.output(loss, "loss")
     without_unread(builder, {})
     return builder.build()
