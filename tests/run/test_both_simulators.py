@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import runpy
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import pytest
 from onnx import ModelProto
@@ -15,21 +13,14 @@ import tilewright as tw
 from tests.planner.cluster import test_l3_tiles as l3_tiles
 from tests.planner.networks import NETWORKS
 from tests.planner.simulating import L1_BYTES, L1_START, program_of
+from tests.support.example_networks import keyword_spotting
 from tilewright.errors import CompileError
 from tilewright.program import Program
 from tilewright.sim.program.elf import Elf, loaded_ranges, sections
 from tilewright.sim.simulator import Simulator
 from tilewright.target.settings import Settings
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "keyword_spotting.py"
 LIMIT = 100_000_000
-
-
-@cache
-def keyword_spotting() -> ModelProto:
-    made = runpy.run_path(str(EXAMPLE))["build"]()
-    assert isinstance(made, ModelProto)
-    return made
 
 
 CASES: dict[str, tuple[Callable[[], ModelProto], Settings]] = {

@@ -9,7 +9,7 @@ import pytest
 
 import tilewright
 from tests.emulator.test_qemu import needs_qemu
-from tests.support.networks import ROOT, needs_networks
+from tests.support.example_networks import keyword_spotting
 from tilewright import pipeline, targets
 from tilewright.analysis.ranking import ranked
 from tilewright.errors import CompileError
@@ -67,32 +67,28 @@ def test_a_file_that_names_another_npu_than_it_has(tmp_path: Path) -> None:
 # ---- with Vela ------------------------------------------------------------------------------------------------------
 
 
-@needs_networks
 def test_a_part_that_ram_does_not_hold() -> None:
     pytest.importorskip("ethosu.vela", reason=REASON)
     with pytest.raises(CompileError, match=r"SRAM0 of 20000 bytes: \d+ bytes are needed .*\n.*EthosU"):
-        tilewright.compile(ROOT / "mlperf_tiny/kws_ref_model.tflite", target="alif-e7", memories=(("ram", 20000),))
+        tilewright.compile(keyword_spotting(), target="alif-e7", memories=(("ram", 20000),))
 
 
-@needs_networks
 @needs_qemu
 def test_a_board_runs_a_network() -> None:
     pytest.importorskip("ethosu.vela", reason=REASON)
-    folder = ROOT / "qdq/dscnn_kws"
-    made = tilewright.compile(folder / "int8.onnx", target="himax-we2")
-    given = dict(np.load(folder / "inputs.npz"))
+    made = tilewright.compile(keyword_spotting(), target="himax-we2")
+    given = made.random_inputs()
     run, wanted = made.run(given), made.reference(given)
     assert all(np.array_equal(values, wanted[name]) for name, values in run.outputs.items())
 
 
-@needs_networks
 def test_boards_are_ranked_with_others() -> None:
-    """A .tflite file is read for each of them as its compiler makes it."""
+    """A model is read for each of them as its compiler makes it."""
     pytest.importorskip("ethosu.vela", reason=REASON)
-    path = ROOT / "mlperf_tiny/kws_ref_model.tflite"
+    model = keyword_spotting()
     names = ["nrf52840dk", "himax-we2"]
     found = ranked(
-        pipeline.import_model(path), Settings(), names, lambda name: pipeline.import_model(path, target_name=name)
+        pipeline.import_model(model), Settings(), names, lambda name: pipeline.import_model(model, target_name=name)
     )
     assert [one.name for one in found] == ["himax-we2", "nrf52840dk"]
     assert all(one.holds_it and one.milliseconds for one in found)
