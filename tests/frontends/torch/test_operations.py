@@ -142,6 +142,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "covariances": (lambda x, w: (x.cov(), torch.cov(x, aweights=w), torch.corrcoef(x)), (X, draw(5).abs())),
     "a matrix's exponential": (lambda a: torch.linalg.matrix_exp(a), (torch.stack([SQUARE[0], 0 * X[:, :4]]),)),
     "what PyTorch writes with singular values": (torch.linalg.matrix_rank, (SQUARE[:, :2, :2],)),
+    "weights that a hook computes": (torch.nn.utils.weight_norm(torch.nn.Linear(5, 3)), (X,)),
     "a range from an integer to a float": (lambda x: x * torch.arange(-2, 3.0), (X,)),
     "solving by Cholesky's factor": (by_cholesky, (SQUARE[0, :3, :3].triu(), draw(3, 2))),
     "cholesky": (lambda a: torch.linalg.cholesky(a @ a.mT + torch.eye(4)), (SQUARE,)),
@@ -167,7 +168,7 @@ def gives_what_pytorch_gives(function: Callable[..., Any], operands: tuple[Any, 
     inputs = {tensor: operand.numpy() for tensor, operand in zip(program.graph.inputs, operands, strict=True)}
     found = program.run(inputs).outputs.values()
     for array, value in zip(found, wanted, strict=True):
-        same(np.asarray(array), value.numpy(), 1e-4)
+        same(np.asarray(array), value.detach().numpy(), 1e-4)
 
 
 CHOICES = {

@@ -226,8 +226,8 @@ def _runs(module: Any, positional: tuple[Any, ...], named: Mapping[str, Any]) ->
 
     try:
         with torch.no_grad():
-            own = copy.deepcopy((module, positional, dict(named)))
-            own[0](*own[1], **own[2])
+            own = copy.deepcopy((positional, dict(named)))
+            torch_own.copied(module)(*own[0], **own[1])
     except Exception:
         return False
     return True

@@ -52,9 +52,15 @@ def _called(model: Any, traced: Any, seed: int | None) -> list[Array]:
     return [as_numpy(leaf) for leaf in torch.utils._pytree.tree_leaves(results) if isinstance(leaf, torch.Tensor)]
 
 
-def copied(module: Any) -> Any:
-    """A module that may be called without a trace in the user's; parameters are not copied."""
-    return copy.deepcopy(module, {id(parameter): parameter for parameter in module.parameters()})
+def copied(module: Any, *shared: Any) -> Any:
+    """A module that may be called without a trace in the user's; parameters and `shared` tensors are not copied.
+    Weights that a hook computes before each call (`torch.nn.utils.weight_norm`) know their gradients, and cannot be
+    copied as they are."""
+    import torch
+
+    kept = {id(tensor): tensor for tensor in (*module.parameters(), *shared)}
+    held = [value for part in module.modules() for value in vars(part).values() if isinstance(value, torch.Tensor)]
+    return copy.deepcopy(module, kept | {id(tensor): tensor.detach() for tensor in held if not tensor.is_leaf})
 
 
 def _inputs(traced: Any) -> dict[str, Array]:

@@ -7,10 +7,10 @@ product, and comes with the inputs of the first step.
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 from tilewright.errors import CompileError
+from tilewright.frontends.torch.own import copied
 
 
 def written_out(module: Any) -> Any:
@@ -24,7 +24,7 @@ def written_out(module: Any) -> Any:
         return _projected(module)
     if not any(map(has_projections, module.modules())):
         return module
-    own = copy.deepcopy(module, {id(tensor): tensor for tensor in (*module.parameters(), *module.buffers())})
+    own = copied(module, *module.buffers())
     for path, part in list(own.named_modules()):
         if has_projections(part):
             own.set_submodule(path, _projected(part))
