@@ -9,64 +9,13 @@
 #endif
 
 #include "block_products.h"
-#include "conv.h"
-#include "requant_row.h"
-#include "row_copy.h"
 
-/* What is the same for all pixels of an image and a group. */
-typedef struct {
-  const tw_conv_params *p;
-  const int8_t *w;              /* the first block */
-  const int32_t *b, *mul, *add; /* of the first filter */
-  TW_Y *y;                      /* the first plane */
-  int32_t taps, out_plane;
-  tw_way way;
-} image;
-
-/* Four filters: a last block may have less, and has one of them more than once. */
-typedef struct {
-  int32_t start[TW_BLOCK]; /* of their totals */
-  tw_factor factor[TW_BLOCK];
-  const int8_t *w;
-  TW_Y *y;
-  int32_t filters;
-  tw_way way;
-} block;
-
-static block block_at(const image *m, int32_t filter) {
-  const tw_conv_params *const p = m->p;
-  block k;
-  k.filters = tw_min(TW_BLOCK, p->out_channels - filter);
-  k.w = m->w + filter * m->taps;
-  k.y = m->y + filter * m->out_plane;
-  k.way = m->way;
-  /* A few filters of a layer may need a way that the others do not. */
-  if (k.way == TW_ANY_WAY && TW_IS_TFLITE(&p->requant)) {
-    k.way = tw_way_of(1, &p->requant, m->add + filter * p->add_step, p->add_step, k.filters, 1);
-  }
-  for (int32_t i = 0; i < TW_BLOCK; i++) {
-    const int32_t f = filter + tw_min(i, k.filters - 1);
-    k.start[i] = m->b[f * p->bias_step];
-    const int32_t mul = m->mul ? m->mul[f * p->mul_step] : 0, add = m->add ? m->add[f * p->add_step] : 0;
-    k.factor[i] = tw_factor_of(k.way, &p->requant, mul, add);
-  }
-  return k;
-}
+#define TW_WEIGHTS_OF_WORD 4 /* bytes */
+#include "conv_blocks.h"
 
 #ifdef __riscv_vector
 #include "conv_lanes.h"
 #else
-/* Results of neighbouring pixels of a block's filters. */
-TW_ALWAYS void store(const image *m, const block *k, int32_t at, int32_t pixels, tw_totals total) {
-  TW_Y *y = k->y + at;
-  for (int32_t f = 0; f < k->filters; f++, y += m->out_plane) {
-    const tw_factor factor = k->factor[f];
-    tw_requantise_row(k->way, &m->p->requant, &factor, total[f], y, pixels);
-  }
-}
-
-TW_ALWAYS int32_t next_pixels(int32_t left) { return left >= 4 ? 4 : left >= 2 ? 2 : 1; }
-
 /* Pixels side by side whose taps are `step` elements apart. */
 TW_ALWAYS void on_pixels(const image *m, const block *k, const TW_X *x, int32_t step, int32_t at, int32_t pixels) {
   tw_totals total;
@@ -141,30 +90,16 @@ static void row(const image *m, const TW_X *band, int32_t pitch, TW_X *panel, in
 }
 #endif
 
-/* The rows that a row of results reads, of all channels, with their padding. */
-static void load_band(const tw_conv_params *p, const TW_X *x, int32_t out_y, int32_t pitch, TW_X *band) {
-  for (int32_t c = 0; c < p->in_channels; c++, x += p->in_h * p->in_w) {
-    for (int32_t r = 0; r < p->kernel_h; r++, band += pitch) {
-      const int32_t in_y = out_y * p->stride_h + r * p->dilation_h - p->pad_top;
-      tw_padded_row(p, x, in_y, pitch, band);
-    }
-  }
-}
-
 void TW_NAME(const tw_conv_params *params, const TW_X *x, const int8_t *w, const int32_t *b, const int32_t *mul,
              const int32_t *add, TW_Y *y, void *scratch) {
   const tw_conv_params *const p = params;
   const int32_t channels = p->in_channels, filters = p->out_channels, taps = tw_taps(p);
-  const int32_t block_bytes = (filters + TW_BLOCK - 1) / TW_BLOCK * TW_BLOCK * taps;
   const int32_t pitch = tw_band_pitch(p);
   TW_X *const panel = scratch, *const band = panel + TW_PANEL_PIXELS * taps + tw_band_lead(p);
   /* Whoever puts filters into blocks makes sure that totals are small. */
   const tw_way way = tw_way_of(p->requantised, &p->requant, add, p->add_step, filters * p->groups, 1);
   for (int32_t n = 0; n < p->batch * p->groups; n++, x += channels * p->in_h * p->in_w) {
-    const int32_t group = n % p->groups, first = group * filters;
-    const image m = {p, w + group * block_bytes, b + first * p->bias_step, mul ? mul + first * p->mul_step : mul,
-                     add ? add + first * p->add_step : add, y + n * filters * p->out_h * p->out_w, taps,
-                     p->out_h * p->out_w, way};
+    const image m = image_at(p, n, taps, way, w, b, mul, add, y);
     if (tw_is_flat(p)) {
       flat(&m, x);
       continue;
