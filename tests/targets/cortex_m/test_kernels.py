@@ -87,6 +87,8 @@ def test_sums_and_means() -> None:
         for shapes in (((3, 21), (3, 21)), ((3, 21), (1, 21)), ((3, 21), (3, 1))):
             operands: list[Array | None] = [some_bytes(random, "int8", *shape) for shape in shapes]
             cases.append((QLinearAdd(1000, 3001, 555, requant), operands))
+    wide: list[Array | None] = [some_bytes(random, dtype, 5, 9) for dtype in ("int16", "int8")]
+    cases.append((QLinearAdd(30000, 3001, -555, full_range(15, "int16", 0, "half_up")), wide))
     for target in ("cortex-m4", "cortex-m0plus", "rv32"):
         compiled, _ = run_on_board(cases, Settings(), inputs=2, target=target)
         assert set(kernels(compiled)) == {"qlinearadd_rows"}

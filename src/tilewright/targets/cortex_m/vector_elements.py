@@ -19,7 +19,7 @@ from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.cortex_m.vector_offers import LEAST_SHIFT
 from tilewright.targets.generic.linear import TOTALS
-from tilewright.targets.microcontroller.elementwise import not_in_words
+from tilewright.targets.microcontroller.elementwise import not_in_words, sum_fits
 
 SHORT = TOTALS - {"int32"}
 WORD = 32
@@ -58,10 +58,6 @@ def last_axis_kept(op: Op, types: Types) -> str | None:
     shape, axes = types["X"].shape, cast(QLinearReduceMean, op).axes
     reduced = {axis % len(shape) for axis in axes} if axes else set(range(len(shape)))
     return None if len(shape) - 1 not in reduced and shape[-1] > 1 else "it keeps the last axis"
-
-
-def sum_fits(op: Op, types: Types) -> str | None:
-    return None if cast(QLinearAdd, op).fits_32(types["A"].dtype, types["B"].dtype) else "its sum may exceed 32 bits"
 
 
 KERNELS = (

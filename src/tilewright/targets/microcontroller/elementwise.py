@@ -36,6 +36,10 @@ def not_shifted(op: Op, types: Types) -> str | None:
     return None if 0 < shift < WORD else f"a shift of {shift} bits"
 
 
+def sum_fits(op: Op, types: Types) -> str | None:
+    return None if cast(QLinearAdd, op).fits_32(types["A"].dtype, types["B"].dtype) else "its sum may exceed 32 bits"
+
+
 def not_in_words(op: Op, types: Types) -> str | None:
     """Of a normalisation of rows."""
     norm, fields = cast(QLinearRowNorm, op), cast("dict[str, int]", params_of(op, types))
@@ -65,8 +69,8 @@ IN_WORDS = (
 """Of quantised tensors, one result at a time."""
 WITHOUT_VECTORS = (
     Kernel(
-        QLinearAdd, "qlinearadd_rows.c", "A B -> Y", {"A": NARROW, "B": NARROW, "Y": NARROW}, roundings=UP_OR_EVEN,
-        header="qlinearadd.h",
+        QLinearAdd, "qlinearadd_rows.c", "A B -> Y", {"A": SHORT, "B": SHORT, "Y": SHORT}, roundings=UP_OR_EVEN,
+        unsupported_reason=sum_fits, header="qlinearadd.h",
     ),
 )  # fmt: skip
 """Where there are vectors, compilers make some of the portable kernel."""

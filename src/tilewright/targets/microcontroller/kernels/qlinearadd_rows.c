@@ -1,4 +1,5 @@
-/* y = clamp(round((a * mul_a + b * mul_b + offset) / 2^shift) + zero_point) of bytes, broadcast; four at a time. */
+/* y = clamp(round((a * mul_a + b * mul_b + offset) / 2^shift) + zero_point), where 32 bits hold the sum; broadcast, four
+ * at a time. */
 #include "qlinearadd.h"
 
 #ifndef TW_NAME
