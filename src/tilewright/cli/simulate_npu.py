@@ -9,6 +9,7 @@ import numpy as np
 
 from tilewright.cli.process import patient, print_json
 from tilewright.errors import CompileError
+from tilewright.frontends.tflite.file import MAGIC, MAGIC_AT
 from tilewright.sim.ethos_u.npu import REGIONS, EthosU, Region, Run
 from tilewright.sim.ethos_u.payload import Payload, read_payload
 from tilewright.whole_file import write_whole
@@ -22,7 +23,9 @@ def simulate_npu(
 ) -> int:
     """Executes the stream and writes the regions that are asked for."""
     machine = EthosU(npu, compiler)
-    payload = read_payload(_bytes(stream), str(stream))
+    data = _bytes(stream)
+    _refuse_network(data, npu, stream)
+    payload = read_payload(data, str(stream))
     _refuse_other(payload, npu, stream)
     made = dict(_region(word) for word in regions or ())
     written = dict(_output(word, made) for word in outputs or ())
@@ -31,6 +34,12 @@ def simulate_npu(
         write_whole(path, made[number].bytes.tobytes(), "--output")
     _print(npu, run, as_json)
     return 0
+
+
+def _refuse_network(data: bytes, npu: str, stream: Path) -> None:
+    if data[MAGIC_AT : MAGIC_AT + len(MAGIC)] == MAGIC:
+        hint = f"tilewright run {stream} --target cortex-m55+{npu.removeprefix('ethos-')}"
+        raise CompileError(str(stream), "is a TensorFlow Lite file, not a command stream", hint)
 
 
 def _refuse_other(payload: Payload, npu: str, stream: Path) -> None:

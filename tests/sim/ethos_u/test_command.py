@@ -65,6 +65,8 @@ def test_refusals(files: Path, command: Command) -> None:
     assert "is not simulated" in refused(plain, "--platform", "ethos-u85-256")
     (files / "odd.bin").write_bytes(b"abc")
     assert "has 3 bytes, which are no 32-bit words" in refused(files / "odd.bin", *on)
+    (files / "net.tflite").write_bytes(b"\0\0\0\0TFL3" * 2)
+    assert "is a TensorFlow Lite file" in refused(files / "net.tflite", *on)
     (files / "head.bin").write_bytes(as_payload(stream(), 128)[:9].tobytes())
     assert "which is no driver action" in refused(files / "head.bin", *on)
     assert "cannot be read" in refused(files / "none.bin", *on)

@@ -201,3 +201,24 @@ def test_networks_that_the_npu_computes_nothing_of(
         pipeline.stage(graph, TARGET, "lowered", settings=settings)
     assert why in raised.value.what
     assert "tilewright quantise" in raised.value.hint
+
+
+def test_a_part_that_is_wrong_as_a_whole_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of its nodes is right alone: none is left to the core."""
+    pytest.importorskip("ethosu.vela", reason=REASON)
+    agrees, most = parts._agrees, 3
+
+    def faults(graph: Graph, part: parts.Part, made: parts.Made) -> bool:
+        if len(part.nodes) > most:
+            raise CompileError("a stream", "writes to nowhere", "none")
+        return agrees(graph, part, made)
+
+    monkeypatch.setattr(parts, "_agrees", faults)
+    monkeypatch.setattr(MadeByVela, "is_checked", lambda made: False)
+    graph = apply(drawn(3, 8), [ETHOS_U_NUMERICS, TO_LAYOUT])
+    made = apply(graph, [TO_PARTS])
+    assert {node.op.kind for node in made.nodes if made.macs(node)} == {"EthosU"}
+    assert sum(isinstance(node.op, EthosU) for node in made.nodes) > 1
+    given = inputs_of(graph, np.random.default_rng(5))
+    for name, wanted in evaluate_outputs(graph, given).items():
+        assert np.array_equal(evaluate_outputs(made, given)[name], wanted)

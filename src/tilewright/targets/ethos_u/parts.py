@@ -8,9 +8,10 @@ that it stands for; what differs stays on the core.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import field, replace
 from functools import partial
+from itertools import accumulate
 
 import numpy as np
 
@@ -44,6 +45,8 @@ SHOWN = 2
 """Layers whose reasons an error tells."""
 Reasons = dict[str, str]
 """Why nodes stay on the core, by their keys."""
+Place = tuple[int, int, int]
+"""Nodes of the same one are a part."""
 
 
 def ethos_u_parts(npu: str, core: Target | None = None) -> tuple[Pass, ...]:
@@ -68,14 +71,17 @@ def with_parts(npu: str, core: Target | None, graph: Graph) -> Graph:
     graph, left_to_core = with_products(npu, core, graph)
     meaning = meaning_of(graph)
     reasons = {node.key: why for node in graph.nodes if (why := _refusal(graph, meaning, node))} | left_to_core
+    cuts = set[str]()
     while True:
-        parts = _cut(graph, reasons)
+        parts = _cut(graph, reasons, cuts)
         made = [_compiled(npu, graph, meaning, part) for part in parts]
         left = {key: why for one in made for key, why in one.left.items()}
-        if not left and core is not None:
+        more_cuts = {one.cut for one in made if one.cut}
+        if not left and not more_cuts and core is not None:
             left = _slower(npu, core, graph, meaning, parts, made)
         reasons |= left
-        if not left:
+        cuts |= more_cuts
+        if not left and not more_cuts:
             _check_taken(npu, graph, parts, reasons)
             return _joined(graph, parts, made, reasons)
 
@@ -124,14 +130,18 @@ def stages_of(graph: Graph, on_core: Mapping[str, str]) -> dict[str, int]:
     return found
 
 
-def _cut(graph: Graph, on_core: Mapping[str, str]) -> list[Part]:
-    """Those that compute something, in the order in which they run. A part that words enter or leave is one node: all
-    inputs of a part are of one type, and several results are bytes."""
+def _cut(graph: Graph, on_core: Mapping[str, str], cuts: Set[str]) -> list[Part]:
+    """Those that compute something, in the order in which they run; with a node of `cuts` another part begins. A part
+    that words enter or leave is one node: all inputs of a part are of one type, and several results are bytes."""
     stages = stages_of(graph, on_core)
+    sections = list(accumulate(node.key in cuts for node in graph.nodes))
     words = [node for node in graph.nodes if node.key not in on_core and _has_words(graph, node)]
     alone: set[str] = set()
     while True:
-        place = {node.key: (stages[node.key], number * (node.key in alone)) for number, node in enumerate(graph.nodes)}
+        place = {
+            node.key: (stages[node.key], sections[number], number * (node.key in alone))
+            for number, node in enumerate(graph.nodes)
+        }
         found = {node.key for node in words if node.key not in alone and _crosses(graph, node, place, on_core)}
         if not found:
             return _parts(graph, place, on_core)
@@ -146,7 +156,7 @@ def _is_word(graph: Graph, tensor: str) -> bool:
     return graph.types[tensor].dtype == "int16"
 
 
-def _crosses(graph: Graph, node: Node, place: Mapping[str, tuple[int, int]], on_core: Mapping[str, str]) -> bool:
+def _crosses(graph: Graph, node: Node, place: Mapping[str, Place], on_core: Mapping[str, str]) -> bool:
     """Whether words come from elsewhere, or go elsewhere, than to nodes of the same part."""
     others: list[str] = []
     if _is_word(graph, node.key):
@@ -158,8 +168,8 @@ def _crosses(graph: Graph, node: Node, place: Mapping[str, tuple[int, int]], on_
     return is_result or any(key in on_core or place.get(key) != place[node.key] for key in others)
 
 
-def _parts(graph: Graph, place: Mapping[str, tuple[int, int]], on_core: Mapping[str, str]) -> list[Part]:
-    groups: dict[tuple[int, int], list[Node]] = {}
+def _parts(graph: Graph, place: Mapping[str, Place], on_core: Mapping[str, str]) -> list[Part]:
+    groups: dict[Place, list[Node]] = {}
     for node in graph.nodes:
         if node.key not in on_core:
             groups.setdefault(place[node.key], []).append(node)
@@ -186,6 +196,8 @@ class Made:
     """Tensors of the network by its names."""
     results: Mapping[str, str]
     left: Reasons = field(default_factory=dict)
+    cut: str = ""
+    """The node before which the part is to be cut in two."""
 
 
 def _compiled(npu: str, graph: Graph, meaning: Meaning, part: Part) -> Made:
@@ -194,22 +206,26 @@ def _compiled(npu: str, graph: Graph, meaning: Meaning, part: Part) -> Made:
     try:
         vela = compiled_by_vela(npu, writing.file.data(*ends), "part")
     except VelaError as error:
-        return Made(graph, {}, {}, _wrong(npu, graph, meaning, part, error.what))
+        return _wrong(npu, graph, meaning, part, error.what)
     left = {writing.makers[one.tensor]: one.why for one in vela.left if one.tensor in writing.makers}
     if left:
         return Made(graph, {}, {}, left)
     try:
         streams = with_tables(importer.load(vela.data), writing.tables)
     except Refusal as refusal:
-        return Made(graph, {}, {}, _wrong(npu, graph, meaning, part, refusal.what))
+        return _wrong(npu, graph, meaning, part, refusal.what)
     called = {name: writing.file.tensors[place].name for name, place in writing.known.items()}
     results = dict(zip(streams.output_names, streams.outputs, strict=True))
     inputs = {called[name]: name for name in part.inputs}
     made = Made(streams, inputs, {results[called[name]]: name for name in part.results})
-    if vela.is_checked() or _agrees(graph, part, made):
-        vela.keep_checked()
-        return made
-    return replace(made, left=_wrong(npu, graph, meaning, part, DIFFERS))
+    try:
+        is_right = vela.is_checked() or _agrees(graph, part, made)
+    except CompileError as fault:
+        return _wrong(npu, graph, meaning, part, f"Vela's stream {fault.what}")
+    if not is_right:
+        return _wrong(npu, graph, meaning, part, DIFFERS)
+    vela.keep_checked()
+    return made
 
 
 def _agrees(graph: Graph, part: Part, made: Made) -> bool:
@@ -225,13 +241,15 @@ def _agrees(graph: Graph, part: Part, made: Made) -> bool:
     return all(np.array_equal(found[called], wanted[name]) for called, name in made.results.items())
 
 
-def _wrong(npu: str, graph: Graph, meaning: Meaning, part: Part, why: str) -> Reasons:
-    """The nodes of a part that are wrong alone, and why; all, where each is right alone."""
+def _wrong(npu: str, graph: Graph, meaning: Meaning, part: Part, why: str) -> Made:
+    """Without the nodes that are wrong alone; cut in the middle, where each is right alone."""
     alone = [node for node in part.nodes if not node.op.view]
-    found: Reasons = {}
-    for node in alone if len(alone) > 1 else ():
-        found |= _compiled(npu, graph, meaning, _part(graph, [node])).left
-    return found or {node.key: why for node in alone}
+    if len(alone) <= 1:
+        return Made(graph, {}, {}, {node.key: why for node in alone})
+    left: Reasons = {}
+    for node in alone:
+        left |= _compiled(npu, graph, meaning, _part(graph, [node])).left
+    return Made(graph, {}, {}, left, "" if left else alone[len(alone) // 2].key)
 
 
 # ---- costs ----------------------------------------------------------------------------------------------------------

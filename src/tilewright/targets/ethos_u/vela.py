@@ -17,12 +17,12 @@ from typing import Any
 
 from tilewright.errors import CompileError
 from tilewright.frontends.tflite import importer
+from tilewright.frontends.tflite.file import MAGIC, MAGIC_AT
 from tilewright.records import dataclass
 from tilewright.targets.ethos_u.against_file import differences
 from tilewright.targets.ethos_u.corrections import corrected
 from tilewright.toolchain.compiler import cache_folder
 
-MAGIC_AT, MAGIC = 4, b"TFL3"
 STREAM = b"COP1"
 """Every command stream begins with it."""
 LEFT = re.compile(r"^Warning \([\w ]+\) operator: (\w+), ofm: '(.*)'\nReason: (.*)$", re.MULTILINE)
@@ -125,7 +125,7 @@ def _tflite(model: Any) -> tuple[bytes, str]:
         except OSError as error:
             what = f"cannot be read: {error.strerror or error}"
             raise CompileError(f"model '{model}'", what, "check the path") from None
-    if data[MAGIC_AT : MAGIC_AT + 4] != MAGIC:
+    if data[MAGIC_AT : MAGIC_AT + len(MAGIC)] != MAGIC:
         return b"", ""
     return data, "network" if isinstance(model, bytes) else Path(model).stem
 
