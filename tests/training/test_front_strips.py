@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
-from tests.training.networks import training_of
+from tests.training.networks import mlp, training_of
 from tilewright.errors import CompileError, Refusal
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Builder, Graph
@@ -141,3 +141,9 @@ def test_a_budget_that_only_strips_keep_to() -> None:
     assert program.check(steps, 1).agrees
     plain, strips = (reference(one, steps, 1) for one in (compile_training(training), found.learner))
     np.testing.assert_allclose(strips.losses, plain.losses, rtol=1e-5)
+
+
+def test_clusters_compute_in_tiles_anyway() -> None:
+    training = training_of(mlp(), IN_PLACE)
+    plain, small = (compile_training(training, "snitch", in_little_ram=nets) for nets in ((), ("infer",)))
+    assert ram_of(small) == ram_of(plain)

@@ -55,7 +55,9 @@ def _in_strips(training: Training, known: Recomputing, room: int, ram: int, comp
     """Plans with the first layers in strips, up to one that fits."""
     for sketch in sketches(known, room):
         for choice in dict.fromkeys([sketch.choice_within(room), sketch.choices[-1]]):
-            learner = compile_(training.with_graphs(train=sketch.graph(choice)))
+            learner = _if_it_fits(training.with_graphs(train=sketch.graph(choice)), compile_)
+            if learner is None:
+                continue
             yield Within(learner, sketch.said(choice), known.activations(sketch.again(choice)))
             if ram_of(learner) <= ram:
                 return

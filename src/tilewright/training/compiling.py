@@ -109,7 +109,7 @@ def compile_training(
     for which, graph in training.graphs.items():
         pinned = tuple(sorted({one for made in networks.values() for one in _memories(made.schedule)}))
         asked = replace(settings, pinned=pinned) if pinned else settings
-        networks[which] = _compiled(padded(graph, states), target, _goal(asked, which, in_little_ram))
+        networks[which] = _compiled(padded(graph, states), target, _goal(asked, target, which in in_little_ram))
     learner = Learner(symbol_prefix(name or training.name), training, networks, in_little_ram)
     _check_one_arena(learner)
     _check_states(learner)
@@ -133,12 +133,14 @@ def _compiled(graph: Graph, target: str, settings: Settings) -> Compiled:
 
 def compile_alone(learner: Learner, settings: Settings = DEFAULT) -> Compiled | None:
     """Inference by itself, up to the schedule: with its own weights alone, to look at what it takes."""
-    infer, asked = learner.training.infer, _goal(settings, "infer", learner.in_little_ram)
-    return None if infer is None else _compiled(infer, learner.target.name, asked)
+    infer, target = learner.training.infer, learner.target.name
+    asked = _goal(settings, target, "infer" in learner.in_little_ram)
+    return None if infer is None else _compiled(infer, target, asked)
 
 
-def _goal(settings: Settings, which: str, in_little_ram: Collection[str]) -> Settings:
-    return replace(settings, optimise=RAM) if which in in_little_ram else settings
+def _goal(settings: Settings, target: str, is_small: bool) -> Settings:
+    """Clusters compute in tiles anyway."""
+    return replace(settings, optimise=RAM) if is_small and not targets.find(target).agents.has_runtime else settings
 
 
 def arena_of(schedule: Schedule) -> int:
