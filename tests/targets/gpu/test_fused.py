@@ -209,6 +209,19 @@ def test_products_of_the_same_few_rows(rows: int, normalised: bool) -> None:
     check_graph(graph, feeds, is_quick=True, target="gpu")
 
 
+def test_a_product_of_a_normalised_row() -> None:
+    """It is one layer with the normalisation; without one it stays a product."""
+    net = Network()
+    constant = net.builder.constant
+    rows = net.add(RMSNormalization(-1, 1e-3), net.given(floats(1, 16)), constant(floats(16)))
+    scores = net.add(MatMul(trans_b=True), rows, constant(floats(8, 16)))
+    net.builder.output(net.add(MatMul(trans_b=True), scores, constant(floats(7, 8))))
+    graph, feeds = net.build()
+    found = kinds(graph)
+    assert (found["Projections"], found["MatMul"], found["RMSNormalization"]) == (1, 1, 0)
+    check_graph(graph, feeds, is_quick=True, target="gpu")
+
+
 def biases_of_rows() -> Fed:
     """As many as there are columns, but one for each row; and more products of one tensor than a layer has."""
     net = Network()

@@ -34,11 +34,11 @@ MOST_GROUPS = 16
 
 STAGED_BYTES, STAGED_OF_ALL = 48 * 1024, 180 * 1024
 """Weights that a group brings to shared memory before its turn, at most, and the groups of a multiprocessor."""
-HELD_GROUPS, HELD_BYTES, HELD_ROUND = 2, 96 * 1024, 16 * 1024
-"""On a multiprocessor, where shared memory holds some rounds of a group alone: what it has for each with x, and the
-most that a round has, if warps can share columns."""
-FEWEST_HELD, SHORTEST_HELD = 2, 4096
-"""Rounds: while one is multiplied, another one comes; and bytes of a row, for shorter ones end too often."""
+HELD_GROUPS, HELD_BYTES, HELD_ROUND = 2, 72 * 1024, 32 * 1024
+"""On a multiprocessor, where shared memory holds some rounds of a group alone: what it has for each with x, which
+leaves room for groups of the launch behind it; and the most that a round has, if warps can share columns."""
+SHORTEST_HELD = 4096
+"""Bytes of a row: rounds of shorter ones end too often."""
 ELEMENT = 4
 """Bytes of an element of x, in shared memory."""
 
@@ -58,7 +58,7 @@ def shape_params(
     known: Params = {"rows": rows, "inner": inner, "x_row": x_row, "twos": twos, "sharing": sharing}
     groups = _even_groups(whole, chip)
     rounds = -(-twos // (groups * (WARPS // sharing)))
-    if rows == 1 and _fits(2 * (WARPS // sharing) * rounds * row_bytes, -(-groups // chip)):
+    if rows == 1 and _fits(2 * (WARPS // sharing) * rounds * row_bytes, inner, -(-groups // chip)):
         return {**known, "groups": groups, "held": rounds}
     some = _with_some_held(twos, inner, pieces, row_bytes, chip) if rows == 1 and row_bytes else {}
     return {**known, "groups": min(whole, most_groups * chip), "held": 0, **some}
@@ -71,7 +71,7 @@ def _with_some_held(twos: int, inner: int, pieces: int, row_bytes: int, chip: in
         sharing *= 2
     teams = WARPS // sharing
     held = (HELD_BYTES - ELEMENT * inner) // (2 * teams * row_bytes)
-    if held < FEWEST_HELD or row_bytes < SHORTEST_HELD or twos < HELD_GROUPS * chip * teams:
+    if held < 1 or row_bytes < SHORTEST_HELD or twos < HELD_GROUPS * chip * teams:
         return {}
     rounds = -(-twos // (HELD_GROUPS * chip * teams))
     return {"sharing": sharing, "groups": -(-twos // (rounds * teams)), "held": min(held, rounds)}
@@ -83,9 +83,9 @@ def _even_groups(whole: int, chip: int) -> int:
     return -(-whole // -(-whole // (placed * chip)))
 
 
-def _fits(group: int, placed: int) -> bool:
-    """Whether shared memory holds all weights of the groups of a multiprocessor."""
-    return 0 < group <= STAGED_BYTES and placed * group <= STAGED_OF_ALL
+def _fits(weights: int, inner: int, placed: int) -> bool:
+    """Whether shared memory holds all weights of the groups of a multiprocessor, and x for each."""
+    return 0 < weights <= STAGED_BYTES and placed * (weights + ELEMENT * inner) <= STAGED_OF_ALL
 
 
 def _may_share(twos: int, sharing: int, pieces: int, chip: int) -> bool:
@@ -198,8 +198,8 @@ def _not_all_held(kernel: Kernel, element: Callable[[Types], int], op: Op, types
         return reason
     rounds, shape = _rounds(kernel, op, types)
     rows, inner, sharing, groups, held = (shape[name] for name in ("rows", "inner", "sharing", "groups", "held"))
-    group = 2 * (WARPS // sharing) * rounds * inner * element(types)
-    fits = rows == 1 and (held >= rounds or _fits(group, -(-groups // costs().multiprocessors)))
+    weights = 2 * (WARPS // sharing) * rounds * inner * element(types)
+    fits = rows == 1 and (held >= rounds or _fits(weights, inner, -(-groups // costs().multiprocessors)))
     return None if fits else "shared memory does not hold its weights"
 
 

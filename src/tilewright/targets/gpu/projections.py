@@ -45,7 +45,7 @@ class Projections(Internal):
     """x @ w' + b with each of the weights, [columns, inner]; of rows that are normalised before where there is a scale.
     Gated, the one result is the activation of the first of two, times the second."""
 
-    operands: ClassVar[tuple[str, ...]] = ("X", "scale?", "W", "W1", "W2?", "B?", "B1?", "B2?")
+    operands: ClassVar[tuple[str, ...]] = ("X", "scale?", "W", "W1?", "W2?", "B?", "B1?", "B2?")
     results: ClassVar[tuple[str, ...]] = ("Y", "Y1", "Y2")
     multiplies: ClassVar[bool] = True
     gated: bool = False
@@ -92,12 +92,12 @@ class Projections(Internal):
             shape = types[weight].shape if weight in types else (0, inner)
             if len(shape) != 2 or shape[1] != inner or (bias in types and types[bias].shape != shape[:1]):
                 raise Refusal(f"rows of {inner} with weights of shape {shape}")
-        if self.gated and ("W2" in types or types["W"].shape != types["W1"].shape):
+        if self.gated and ("W2" in types or "W1" not in types or types["W"].shape != types["W1"].shape):
             raise Refusal("a gate is as large as what it is for, and there are no others")
 
     def numpy(
-        self, X: Array, scale: Array | None, W: Array, W1: Array, W2: Array | None = None, B: Array | None = None,
-        B1: Array | None = None, B2: Array | None = None,
+        self, X: Array, scale: Array | None, W: Array, W1: Array | None = None, W2: Array | None = None,
+        B: Array | None = None, B1: Array | None = None, B2: Array | None = None,
     ) -> Array | tuple[Array, ...]:  # fmt: skip
         rows = X if scale is None else RMSNormalization(-1, self.epsilon).numpy(X, scale)
         stored = [w for w in (W, W1, W2) if w is not None]
@@ -212,7 +212,8 @@ def _joined(graph: Graph) -> list[_Joined]:
         for name in dict.fromkeys(map(_format, unique)):
             same = tuple(node for node in unique if _format(node) == name)
             parts = (same[first : first + MOST] for first in range(0, len(same), MOST))
-            found += [_as_joined(graph, part, None) for part in parts if len(part) > 1]
+            joined = (_as_joined(graph, part, None) for part in parts)
+            found += [one for one in joined if len(one.products) > 1 or one.norm is not None]
     return found
 
 

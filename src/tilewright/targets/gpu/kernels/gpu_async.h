@@ -33,6 +33,9 @@ TW_GPU void tw_copy_4(TW_LOCAL void *to, const void *from, int32_t valid) {
                    : "memory");
 }
 
+/* Asks for the line of memory that a place is in, to be near when it is read; no more depends on that. */
+TW_GPU void tw_ask_for(const void *place) { __asm__ volatile("prefetch.global.L2 [%0];" ::"l"(place)); }
+
 #define tw_copies_commit() __asm__ volatile("cp.async.commit_group;" ::: "memory")
 #define tw_copies_pending(GROUPS) __asm__ volatile("cp.async.wait_group %0;" ::"n"(GROUPS) : "memory")
 
@@ -60,6 +63,8 @@ TW_GPU void tw_copy_8(TW_LOCAL void *to, const void *from, int32_t valid) {
 TW_GPU void tw_copy_4(TW_LOCAL void *to, const void *from, int32_t valid) {
   *(TW_LOCAL tw_word *)to = valid ? *(const tw_word *)from : 0;
 }
+
+TW_GPU void tw_ask_for(const void *place) { (void)place; }
 
 #define tw_copies_commit() ((void)0)
 #define tw_copies_pending(GROUPS) ((void)0)

@@ -2,12 +2,14 @@
  * and values come to shared memory, as many as fit at a time. Eight neighbouring items have a key and its value, some
  * pieces of their channels each; all keep the largest score, the sum of weights and the mixed values of what they have
  * seen, which are joined at the end. With cosines and sines, queries are rotated before. With rows of one new token its
- * key, rotated as well, and its value are written into the caches: what k and v have there is not read. */
+ * key, rotated as well, and its value are written into the caches: what k and v have there is not read. The others are
+ * asked for while the launches before go on. */
 #define TW_GROUP_SIZE 256
+#define TW_WAITS_ITSELF
 #ifdef TW_GPU_OPENCL
 #define TW_DYNAMIC_BYTES 16384
 #else
-#define TW_DYNAMIC_BYTES 65536 /* half for keys, half for values */
+#define TW_DYNAMIC_BYTES 49152 /* half for keys, half for values: groups find room beside those of the launch before */
 #endif
 #include <math.h>
 
@@ -60,6 +62,7 @@ enum {
   TW_TOGETHER = 2, /* keys that an item looks at together */
   TW_WARPS = TW_GROUP_SIZE / 32,
   TW_MIXED = TW_PIECES * TW_PIECE, /* channels of an item; behind them the largest score and the sum */
+  TW_LINE = 128, /* bytes that memory is asked for at once */
   TW_NEVER = -1
 };
 
@@ -101,6 +104,7 @@ TW_GPU void tw_bring(TW_LOCAL tw_piece *tokens, const TW_K *from, const tw_work 
   const int32_t count = w->seen - first < TW_TOKENS ? w->seen - first : TW_TOKENS;
   if (w->has_pieces) {
     TW_ITEMS(t) {
+      TW_UNROLL_BY(4)
       for (int32_t i = t; i < count * TW_ROW_PIECES; i += TW_GROUP_SIZE) {
         const int32_t token = i / TW_ROW_PIECES, piece = i % TW_ROW_PIECES, is_there = piece * TW_PIECE < channels;
         const TW_K *const row = from + (int64_t)(first + token) * step;
@@ -174,15 +178,6 @@ TW_GPU float tw_result(int32_t channel) {
   return mixed / sum;
 }
 
-/* An element of a row, rotated where there are cosines. */
-TW_GPU float tw_turned_element(const TW_Q *row, int32_t at, const tw_gpu_attention_params *p, const TW_COSINE *cosine,
-                               const TW_SINE *sine) {
-  const float element = TW_Q_LOAD(row[at]);
-  if (!cosine) return element;
-  const int32_t away = tw_other(at, p->rows.length, p->interleaved);
-  return tw_turned(element, TW_Q_LOAD(row[at + away]), away, TW_COSINE_LOAD(cosine[at]), TW_SINE_LOAD(sine[at]));
-}
-
 /* The rest of a cache that is made elsewhere: some channels of all tokens but one. */
 TW_GPU void tw_copy_others(TW_K *to, const TW_K *from, int32_t keys, int32_t step, int32_t channels, int32_t now) {
   if ((const void *)to == (const void *)from) return;
@@ -203,20 +198,76 @@ typedef struct {
   int32_t is_first;
 } tw_new;
 
-/* To its place among the tokens in shared memory from `first` on, and into the caches. */
-TW_GPU void tw_write_new(const tw_gpu_attention_params *p, const tw_work *w, const tw_new *own, const TW_COSINE *cosine,
-                         const TW_SINE *sine, int32_t first) {
+/* An item's channel of the query, scaled, and of a new token's key, both rotated where there are cosines; and of its value.
+ * All that they are made of is on its way together. */
+typedef struct {
+  float query, key;
+  TW_V value;
+} tw_channel;
+
+TW_GPU tw_channel tw_channel_at(const tw_gpu_attention_params *p, const TW_Q *q, const tw_new *own,
+                                const TW_COSINE *cosine, const TW_SINE *sine, int32_t at) {
+  const int32_t length = p->rows.length, there = at < length ? at : 0;
+  const int32_t away = cosine ? tw_other(there, length, p->interleaved) : 0;
+  const TW_Q query = q[there], query_other = q[there + away];
+  TW_KEY key = 0, key_other = 0;
+  float cosine_there = 1.0f, sine_there = 0.0f;
+  tw_channel found = {0.0f, 0.0f, 0};
+  if (own->key) {
+    key = own->key[there];
+    key_other = own->key[there + away];
+    found.value = own->value[at < p->rows.width ? at : 0];
+  }
+  if (cosine) {
+    cosine_there = TW_COSINE_LOAD(cosine[there]);
+    sine_there = TW_SINE_LOAD(sine[there]);
+  }
+  found.query = TW_Q_LOAD(query);
+  found.key = TW_Q_LOAD(key);
+  if (cosine) {
+    found.query = tw_turned(found.query, TW_Q_LOAD(query_other), away, cosine_there, sine_there);
+    found.key = tw_turned(found.key, TW_Q_LOAD(key_other), away, cosine_there, sine_there);
+  }
+  found.query *= p->scale;
+  return found;
+}
+
+/* A new token to its place among the tokens in shared memory from `first` on, and into the caches. */
+TW_GPU void tw_write_new(const tw_work *w, const tw_new *own, const tw_channel *channel, int32_t first, int32_t t) {
+  const int32_t at = t % TW_MOST_CHANNELS;
+  if (t < TW_MOST_CHANNELS) {
+    const TW_V stored = at < w->width ? channel->value : 0;
+    *tw_element_at(tw_tokens + TW_TOKENS * TW_ROW_PIECES, w->now - first, at) = stored;
+    if (own->is_first && at < w->width) own->values[(int64_t)w->now * w->v_token + at] = stored;
+  } else if (t < 2 * TW_MOST_CHANNELS) {
+    const TW_K stored = TW_K_STORE(at < w->length ? channel->key : 0.0f);
+    *tw_element_at(tw_tokens, w->now - first, at) = stored;
+    if (own->is_first && at < w->length) own->keys[(int64_t)w->now * w->k_token + at] = stored;
+  }
+}
+
+/* Asks for so many rows, which are `step` bytes apart. */
+TW_GPU void tw_ask_for_rows(const void *first, int64_t step, int32_t count, int32_t bytes, int32_t t) {
+  const int32_t lines = (bytes + TW_LINE - 1) / TW_LINE;
+  for (int32_t i = t; i < count * lines; i += TW_GROUP_SIZE) {
+    tw_ask_for((const uint8_t *)first + i / lines * step + i % lines * TW_LINE);
+  }
+}
+
+/* Asks for what a query sees of a cache, and for its cosines and sines: memory is slow to bring a few lines when many
+ * weights have been asked for. The position may not be there yet: then other rows are asked for. */
+TW_GPU void tw_ask_early(const tw_gpu_attention_params *p, const tw_work *w, const int32_t *position,
+                         const TW_COSINE *cosine, const TW_SINE *sine) {
+  const int32_t early = *(const volatile int32_t *)position, seen = tw_keys_seen(&p->rows, TW_GROUP_Y, &early);
+  const int32_t first = tw_first_seen(p, seen);
+  const int32_t k_step = w->k_token * (int32_t)sizeof(TW_K), v_step = w->v_token * (int32_t)sizeof(TW_V);
   TW_ITEMS(t) {
-    const int32_t at = t % TW_MOST_CHANNELS;
-    if (t < TW_MOST_CHANNELS) {
-      const TW_V stored = at < w->width ? own->value[at] : 0;
-      *tw_element_at(tw_tokens + TW_TOKENS * TW_ROW_PIECES, w->now - first, at) = stored;
-      if (own->is_first && at < w->width) own->values[(int64_t)w->now * w->v_token + at] = stored;
-    } else if (t < 2 * TW_MOST_CHANNELS) {
-      const TW_K stored = TW_K_STORE(at < w->length ? tw_turned_element(own->key, at, p, cosine, sine) : 0.0f);
-      *tw_element_at(tw_tokens, w->now - first, at) = stored;
-      if (own->is_first && at < w->length) own->keys[(int64_t)w->now * w->k_token + at] = stored;
+    if (cosine) {
+      tw_ask_for_rows(cosine, 0, 1, w->length * (int32_t)sizeof(TW_COSINE), t);
+      tw_ask_for_rows(sine, 0, 1, w->length * (int32_t)sizeof(TW_SINE), t);
     }
+    tw_ask_for_rows(w->k + (int64_t)first * w->k_token, k_step, seen - first, w->length * (int32_t)sizeof(TW_K), t);
+    tw_ask_for_rows(w->v + (int64_t)first * w->v_token, v_step, seen - first, w->width * (int32_t)sizeof(TW_V), t);
   }
 }
 
@@ -231,7 +282,6 @@ TW_GPU void group(const tw_gpu_attention_params *params, const TW_Q *q, const TW
                   const TW_VALUE *new_value, TW_Y *y, TW_KEYS *keys, TW_VALUES *values) {
   const tw_attention_rows *const r = &params->rows;
   const int32_t width = r->width, shared = TW_GROUP_X / r->repeat;
-  const int32_t now = new_key ? tw_clamp(position[0], 0, r->keys) : TW_NEVER;
   const int64_t query = (int64_t)TW_GROUP_Z * r->queries + TW_GROUP_Y, key = (int64_t)TW_GROUP_Z * r->keys;
   if (!k) {
     k = (const TW_K *)(q + r->groups * r->repeat * r->length);
@@ -239,21 +289,27 @@ TW_GPU void group(const tw_gpu_attention_params *params, const TW_Q *q, const TW
   }
   q += query * params->q_token + TW_GROUP_X * r->length;
   y += (query * r->groups * r->repeat + TW_GROUP_X) * width;
-  const tw_work w = {
+  tw_work w = {
       k + key * params->k_token + shared * r->length, v + key * params->v_token + shared * width,
-      params->k_token, params->v_token, r->length, width, r->keys, tw_keys_seen(r, TW_GROUP_Y, position), now,
+      params->k_token, params->v_token, r->length, width, r->keys, 0, TW_NEVER,
       !((r->length | width | params->q_token | params->k_token | params->v_token) % TW_PIECE)};
-  const tw_new own = {new_key + shared * r->length, new_value + shared * width, keys + shared * r->length,
-                      values + shared * width, TW_GROUP_X % r->repeat == 0};
+  const tw_new own = {new_key ? new_key + shared * r->length : NULL, new_value + shared * width,
+                      keys + shared * r->length, values + shared * width, TW_GROUP_X % r->repeat == 0};
   TW_LOCAL tw_piece *const tokens_v = tw_tokens + TW_TOKENS * TW_ROW_PIECES;
   TW_ITEM_OWN(float, mix, [TW_MIXED + 2]);
   TW_ITEM_OWN(float, other, [TW_MIXED + 2]);
   TW_ITEM_OWN(float, score, [TW_TOGETHER]);
+  TW_ITEM_OWN(tw_channel, channel, [1]);
+  if (new_key && own.is_first) tw_ask_early(params, &w, position, cosine, sine);
+  TW_AFTER_OTHERS();
+  w.seen = tw_keys_seen(r, TW_GROUP_Y, position);
+  if (new_key) w.now = tw_clamp(position[0], 0, r->keys);
   if (new_key && own.is_first) {
-    tw_copy_others(own.keys, w.k, w.keys, w.k_token, w.length, now);
-    tw_copy_others(own.values, w.v, w.keys, w.v_token, width, now);
+    tw_copy_others(own.keys, w.k, w.keys, w.k_token, w.length, w.now);
+    tw_copy_others(own.values, w.v, w.keys, w.v_token, width, w.now);
   }
   TW_ITEMS(t) {
+    channel[TW_OWN(t)][0] = tw_channel_at(params, q, &own, cosine, sine, t % TW_MOST_CHANNELS);
     TW_UNROLL for (int32_t c = 0; c < TW_MIXED + 2; c++) mix[TW_OWN(t)][c] = 0.0f;
     mix[TW_OWN(t)][TW_MIXED] = -INFINITY;
   }
@@ -264,15 +320,15 @@ TW_GPU void group(const tw_gpu_attention_params *params, const TW_Q *q, const TW
     tw_bring(tw_tokens, w.k, &w, w.k_token, w.length, first);
     tw_bring(tokens_v, w.v, &w, w.v_token, width, first);
     tw_copies_commit();
-    if (new_key && now >= first && now < first + count) tw_write_new(params, &w, &own, cosine, sine, first);
     TW_ITEMS(t) {
+      if (new_key && w.now >= first && w.now < first + count) tw_write_new(&w, &own, channel[TW_OWN(t)], first, t);
       if (first == start_token && t < TW_MOST_CHANNELS) {
-        const float element = t < r->length ? tw_turned_element(q, t, params, cosine, sine) * params->scale : 0.0f;
-        tw_query[t / TW_PIECE].at[t % TW_PIECE] = element;
+        tw_query[t / TW_PIECE].at[t % TW_PIECE] = t < r->length ? channel[TW_OWN(t)]->query : 0.0f;
       }
     }
     tw_copies_pending(0);
     TW_MEET();
+    if (first == start_token) TW_LET_OTHERS(); /* the weights that these ask for would be before what came now */
     for (int32_t start = 0; start < count; start += TW_TOGETHER * TW_SLOTS) {
       TW_ITEMS(t) {
         TW_UNROLL for (int32_t i = 0; i < TW_TOGETHER; i++) {
