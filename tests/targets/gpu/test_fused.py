@@ -210,11 +210,11 @@ def test_products_of_the_same_few_rows(rows: int, normalised: bool) -> None:
 
 
 def test_a_product_of_a_normalised_row() -> None:
-    """It is one layer with the normalisation; without one it stays a product."""
+    """It is one layer with the normalisation where rows are long; without one it stays a product."""
     net = Network()
     constant = net.builder.constant
-    rows = net.add(RMSNormalization(-1, 1e-3), net.given(floats(1, 16)), constant(floats(16)))
-    scores = net.add(MatMul(trans_b=True), rows, constant(floats(8, 16)))
+    rows = net.add(RMSNormalization(-1, 1e-3), net.given(floats(1, 1024)), constant(floats(1024)))
+    scores = net.add(MatMul(trans_b=True), rows, constant(floats(8, 1024)))
     net.builder.output(net.add(MatMul(trans_b=True), scores, constant(floats(7, 8))))
     graph, feeds = net.build()
     found = kinds(graph)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import cast
@@ -36,9 +36,10 @@ STAGED_BYTES, STAGED_OF_ALL = 48 * 1024, 180 * 1024
 """Weights that a group brings to shared memory before its turn, at most, and the groups of a multiprocessor."""
 HELD_GROUPS, HELD_BYTES, HELD_ROUND = 2, 72 * 1024, 32 * 1024
 """On a multiprocessor, where shared memory holds some rounds of a group alone: what it has for each with x, which
-leaves room for groups of the launch behind it; and the most that a round has, if warps can share columns."""
-SHORTEST_HELD = 4096
-"""Bytes of a row: rounds of shorter ones end too often."""
+leaves room for groups of the launch behind it; and the most that a round has."""
+SHORTEST_HELD, HELD_OF_X = 4096, 2
+"""For a kernel that has x in shared memory too: bytes of a row, for rounds of shorter ones end too often; and so many
+times the size of x is what it has of weights at least, where it has all."""
 ELEMENT = 4
 """Bytes of an element of x, in shared memory."""
 
@@ -58,7 +59,7 @@ def shape_params(
     known: Params = {"rows": rows, "inner": inner, "x_row": x_row, "twos": twos, "sharing": sharing}
     groups = _even_groups(whole, chip)
     rounds = -(-twos // (groups * (WARPS // sharing)))
-    if rows == 1 and _fits(2 * (WARPS // sharing) * rounds * row_bytes, inner, -(-groups // chip)):
+    if rows == 1 and _fits(2 * (WARPS // sharing) * rounds * row_bytes, -(-groups // chip)):
         return {**known, "groups": groups, "held": rounds}
     some = _with_some_held(twos, inner, pieces, row_bytes, chip) if rows == 1 and row_bytes else {}
     return {**known, "groups": min(whole, most_groups * chip), "held": 0, **some}
@@ -70,8 +71,10 @@ def _with_some_held(twos: int, inner: int, pieces: int, row_bytes: int, chip: in
     while 2 * sharing <= WARPS and 2 * (WARPS // sharing) * row_bytes > HELD_ROUND and pieces >= 2 * sharing * WARP:
         sharing *= 2
     teams = WARPS // sharing
-    held = (HELD_BYTES - ELEMENT * inner) // (2 * teams * row_bytes)
-    if held < 1 or row_bytes < SHORTEST_HELD or twos < HELD_GROUPS * chip * teams:
+    round_bytes = 2 * teams * row_bytes
+    held = (HELD_BYTES - ELEMENT * inner) // round_bytes
+    is_large = row_bytes >= SHORTEST_HELD and HELD_GROUPS * chip * teams <= twos
+    if held < 1 or round_bytes > HELD_ROUND or not is_large:
         return {}
     rounds = -(-twos // (HELD_GROUPS * chip * teams))
     return {"sharing": sharing, "groups": -(-twos // (rounds * teams)), "held": min(held, rounds)}
@@ -83,9 +86,9 @@ def _even_groups(whole: int, chip: int) -> int:
     return -(-whole // -(-whole // (placed * chip)))
 
 
-def _fits(weights: int, inner: int, placed: int) -> bool:
-    """Whether shared memory holds all weights of the groups of a multiprocessor, and x for each."""
-    return 0 < weights <= STAGED_BYTES and placed * (weights + ELEMENT * inner) <= STAGED_OF_ALL
+def _fits(group: int, placed: int) -> bool:
+    """Whether shared memory holds all weights of the groups of a multiprocessor."""
+    return 0 < group <= STAGED_BYTES and placed * group <= STAGED_OF_ALL
 
 
 def _may_share(twos: int, sharing: int, pieces: int, chip: int) -> bool:
@@ -185,30 +188,43 @@ def stored_rows(kernel: Kernel, short: str, weights: str) -> tuple[Kernel, ...]:
 def with_held(
     kernel: Kernel, all_of_them: str, some: str, element: Callable[[Types], int]
 ) -> tuple[Kernel, ...]:  # fmt: skip
-    """That kernel where shared memory holds all weights of its groups, whose elements have so many bytes, or some at a
-    time, and the kernel itself."""
-    reasons = {all_of_them: partial(_not_all_held, kernel, element), some: partial(_none_held, kernel)}
+    """That kernel where shared memory holds x and weights, whose elements have so many bytes, of some rounds or of all;
+    where it holds all weights of short rows; and the kernel itself."""
+    reasons = {some: partial(_none_held, kernel, element), all_of_them: partial(_not_all_held, kernel, element)}
     return *(replace(kernel, around=name, unsupported_reason=reason) for name, reason in reasons.items()), kernel
 
 
 def _not_all_held(kernel: Kernel, element: Callable[[Types], int], op: Op, types: Types) -> str | None:
-    """Rows are as long as they are stored; parameters know them as floats of 32 bits."""
     reason = kernel.unsupported_reason(op, types)
     if reason is not None:
         return reason
     rounds, shape = _rounds(kernel, op, types)
-    rows, inner, sharing, groups, held = (shape[name] for name in ("rows", "inner", "sharing", "groups", "held"))
-    weights = 2 * (WARPS // sharing) * rounds * inner * element(types)
-    fits = rows == 1 and (held >= rounds or _fits(weights, inner, -(-groups // costs().multiprocessors)))
+    weights = _group_weights(rounds, shape, element(types))
+    fits = shape["rows"] == 1 and (shape["held"] >= rounds or _fits(weights, _placed(shape)))
     return None if fits else "shared memory does not hold its weights"
 
 
-def _none_held(kernel: Kernel, op: Op, types: Types) -> str | None:
+def _none_held(kernel: Kernel, element: Callable[[Types], int], op: Op, types: Types) -> str | None:
     reason = kernel.unsupported_reason(op, types)
     if reason is not None:
         return reason
     rounds, shape = _rounds(kernel, op, types)
-    return None if 0 < shape["held"] < rounds else "shared memory holds no part of its weights"
+    if 0 < shape["held"] < rounds:
+        return None
+    weights, x = _group_weights(rounds, shape, element(types)), ELEMENT * shape["inner"]
+    is_long = shape["inner"] * element(types) >= SHORTEST_HELD and weights >= HELD_OF_X * x
+    fits = shape["held"] >= rounds and is_long and _placed(shape) * (weights + x) <= STAGED_OF_ALL
+    return None if fits else "shared memory holds no part of its weights, or rows are short"
+
+
+def _group_weights(rounds: int, shape: Mapping[str, int], element: int) -> int:
+    """Bytes, as long as rows are stored; parameters know them as floats of 32 bits."""
+    return 2 * (WARPS // shape["sharing"]) * rounds * shape["inner"] * element
+
+
+def _placed(shape: Mapping[str, int]) -> int:
+    """Groups on a multiprocessor."""
+    return -(-shape["groups"] // costs().multiprocessors)
 
 
 def _rounds(kernel: Kernel, op: Op, types: Types) -> tuple[int, dict[str, int]]:

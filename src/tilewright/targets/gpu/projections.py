@@ -32,7 +32,7 @@ from tilewright.target.structs.common import activation_params
 from tilewright.targets.generic.linear import FLOAT
 from tilewright.targets.gpu.block_forms import FORMATS, BlockProduct, layout, values
 from tilewright.targets.gpu.block_products import BYTES, columns_params, header, of_one_row, other_format, row_step
-from tilewright.targets.gpu.few_rows import MOST_ROWS, PIECE, element_bytes, shape_params, stored_rows
+from tilewright.targets.gpu.few_rows import MOST_ROWS, PIECE, SHORTEST_HELD, element_bytes, shape_params, stored_rows
 
 MOST = 3
 ELEMENTS = PIECE // 2
@@ -213,8 +213,14 @@ def _joined(graph: Graph) -> list[_Joined]:
             same = tuple(node for node in unique if _format(node) == name)
             parts = (same[first : first + MOST] for first in range(0, len(same), MOST))
             joined = (_as_joined(graph, part, None) for part in parts)
-            found += [one for one in joined if len(one.products) > 1 or one.norm is not None]
+            found += [one for one in joined if len(one.products) > 1 or _is_worth_it(graph, one)]
     return found
+
+
+def _is_worth_it(graph: Graph, alone: _Joined) -> bool:
+    """Whether one product is joined with a normalisation: for short rows, every column would scale x anew."""
+    weights = graph.types[alone.products[0].inputs[1]]
+    return alone.norm is not None and weights.bytes // weights.shape[0] >= SHORTEST_HELD
 
 
 def _format(product: Node) -> str:

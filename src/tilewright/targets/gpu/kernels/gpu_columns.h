@@ -2,8 +2,8 @@
  * several warps that share them. Of a row of w an item has 16 bytes at a time, several pieces of both rows on their way;
  * the first ones come while the launch before ends, and those of the next two columns while the sums of these are joined.
  *
- * Where TW_IS_STAGED is defined, all weights of a group come to shared memory while the launches before go on; where
- * TW_IS_HELD is, there are too many for that, and some do: gpu_columns_held.h.
+ * Where TW_IS_STAGED is defined, all weights of a group come to shared memory while the launches before go on: an item
+ * reads what it has copied itself. Where TW_IS_HELD is, there are too many for that: gpu_columns_held.h.
  *
  * Of weights in blocks (gpu_block.h) an item has 32 at a time. As neighbours would read distant places of x at once, that
  * is brought to shared memory first, TW_CHUNK elements of its one row at a time.
@@ -23,12 +23,9 @@
 
 #include "gpu_few_rows.h"
 #ifdef TW_IS_STAGED
-#define TW_HELD_ROUNDS(P) tw_rounds(P)
+#define TW_DYNAMIC_BYTES tw_staged_bytes(&params->shape, sizeof(TW_WEIGHT))
 #elif defined(TW_IS_HELD)
-#define TW_HELD_ROUNDS(P) ((P)->held)
-#endif
-#ifdef TW_HELD_ROUNDS
-#define TW_DYNAMIC_BYTES tw_held_bytes(&params->shape, TW_HELD_ROUNDS(&params->shape), sizeof(TW_WEIGHT))
+#define TW_DYNAMIC_BYTES tw_held_bytes(&params->shape, sizeof(TW_WEIGHT))
 #endif
 #include "gpu_async.h"
 #include "gpu_lanes.h"
@@ -237,14 +234,58 @@ TW_GPU tw_two_sums tw_sums_of(const tw_columns *p, int32_t round, int32_t team, 
   return found;
 }
 
-#if defined(TW_HELD_ROUNDS) && defined(TW_GPU_DEVICE)
+#if defined(TW_IS_STAGED) && defined(TW_GPU_DEVICE)
+
+TW_GROUP_DYNAMIC(tw_weights, tw_staged);
+
+/* Where the first of the two rows of w lie that the warps of an item have in a round; the other one is behind it. */
+TW_GPU TW_LOCAL tw_weights *tw_staged_rows(const tw_columns *p, int32_t round, int32_t t) {
+  const int32_t teams = TW_WARPS / p->sharing, team = t / (TW_WARP * p->sharing);
+  return tw_staged + (round * teams + team) * 2 * (p->inner / TW_PIECE);
+}
+
+TW_GPU void tw_stage(const tw_work *work, const tw_columns *p, int32_t rounds, int32_t t) {
+  const int32_t lanes = TW_WARP * p->sharing, pieces = p->inner / TW_PIECE;
+  for (int32_t round = 0; round < rounds; round++) {
+    const tw_two_rows rows = tw_rows_there(work, p, round, t);
+    TW_LOCAL tw_weights *const to = tw_staged_rows(p, round, t);
+    TW_UNROLL_BY(4)
+    for (int32_t i = t % lanes; i < pieces; i += lanes) {
+      tw_copy_16(to + i, rows.one + i * TW_PIECE, 1);
+      tw_copy_16(to + pieces + i, rows.other + i * TW_PIECE, 1);
+    }
+  }
+  tw_copies_commit();
+}
+
+/* An item's share of the sums of two columns. */
+TW_GPU void tw_share_staged(float *sums, const tw_columns *p, const TW_FACTOR *x, const float *scale, int32_t round,
+                            int32_t t) {
+  const int32_t lanes = TW_WARP * p->sharing, pieces = p->inner / TW_PIECE;
+  const TW_LOCAL tw_weights *const rows = tw_staged_rows(p, round, t);
+  TW_UNROLL for (int32_t i = 0; i < TW_MOST_ROWS * TW_SUMS; i++) sums[i] = 0.0f;
+  TW_UNROLL_BY(4)
+  for (int32_t i = t % lanes; i < pieces; i += lanes) {
+    const tw_weights one = rows[i], other = rows[pieces + i];
+    tw_add_pieces(sums, &one, &other, p, x, scale, i * TW_PIECE, 0);
+  }
+}
+
+#define TW_BEFORE_OTHERS(T) tw_stage(work, p, rounds, T)
+#define TW_ROUND(T, ROUND) tw_share_staged(sums[TW_OWN(T)], p, x, scale, ROUND, T)
+
+#endif
+
+#if defined(TW_IS_HELD) && defined(TW_GPU_DEVICE)
 #include "gpu_columns_held.h"
 #else
 
 TW_GPU void tw_multiply_columns(const tw_columns *p, const tw_work *work, const TW_FACTOR *x, const float *scale) {
   const int32_t lanes = TW_WARP * p->sharing, teams = TW_WARPS / p->sharing, step = lanes * TW_PIECE;
   const int32_t rounds = tw_rounds(p);
+#ifndef TW_ROUND
   TW_ITEM_OWN(tw_pieces, ahead, [1]);
+#endif
   TW_ITEM_OWN(float, sums, [TW_MOST_ROWS * TW_SUMS]);
   TW_ITEM_OWN(float, other, [TW_MOST_ROWS * TW_SUMS]);
 #ifdef TW_BLOCK_BITS
@@ -252,9 +293,18 @@ TW_GPU void tw_multiply_columns(const tw_columns *p, const tw_work *work, const 
   TW_ITEMS(t) { squares[TW_OWN(t)][0] = 0.0f; }
 #endif
   TW_LET_OTHERS();
+#ifdef TW_ROUND
+  TW_ITEMS(t) { TW_BEFORE_OTHERS(t); }
+  TW_AFTER_OTHERS();
+  tw_copies_pending(0);
+#else
   TW_ITEMS(t) { tw_fetch(ahead[TW_OWN(t)], tw_rows_there(work, p, 0, t), p->inner, t % lanes * TW_PIECE, step); }
   TW_AFTER_OTHERS();
+#endif
   for (int32_t round = 0; round < rounds; round++) {
+#ifdef TW_ROUND
+    TW_ITEMS(t) { TW_ROUND(t, round); }
+#else
     for (int32_t chunk = 0; chunk < p->inner; chunk += TW_CHUNK) {
 #ifdef TW_BLOCK_BITS
       if (!round || p->inner > TW_CHUNK) {
@@ -274,6 +324,7 @@ TW_GPU void tw_multiply_columns(const tw_columns *p, const tw_work *work, const 
         }
       }
     }
+#endif
     TW_UNROLL for (int32_t row = 0; row < TW_MOST_ROWS; row++) {
       if (row < p->rows) TW_SUM_LANES(sums, other, row * TW_SUMS, TW_SUMS, TW_WARP);
     }

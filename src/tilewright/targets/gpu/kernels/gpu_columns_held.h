@@ -1,8 +1,7 @@
-/* Products of one row, for gpu_columns.h: shared memory holds the weights of TW_HELD_ROUNDS rounds of a group, each in the
- * place of the one so many before. The first ones come while the launches before go on; then all that is waited for is
- * memory, as warps do their rounds at their own pace, and columns are ended many rounds later. x is in shared memory
- * too, as floats, scaled. What an item reads together is on its way together: compilers do not reorder reads and writes
- * of memory. */
+/* Products of one row, for gpu_columns.h: shared memory holds the weights of `held` rounds of a group, each in the place of
+ * the one so many before. The first ones come while the launches before go on; then all that is waited for is memory, as
+ * warps do their rounds at their own pace, and columns are ended many rounds later. x is in shared memory too, as floats,
+ * scaled. What an item reads together is on its way together: compilers do not reorder reads and writes of memory. */
 #ifndef TW_GPU_COLUMNS_HELD_H
 #define TW_GPU_COLUMNS_HELD_H
 
@@ -28,7 +27,7 @@ TW_GPU TW_LOCAL tw_four_of_x *tw_part_of_x(const tw_columns *p, int32_t part, in
 /* Where the first of the two rows of w lie that the warps of an item have in a round; the other one is behind it. */
 TW_GPU TW_LOCAL tw_weights *tw_held_rows(const tw_columns *p, int32_t round, int32_t t) {
   const int32_t teams = TW_WARPS / p->sharing, team = t / (TW_WARP * p->sharing);
-  return tw_held + p->inner / 4 + (round % TW_HELD_ROUNDS(p) * teams + team) * 2 * (p->inner / TW_PIECE);
+  return tw_held + p->inner / 4 + (round % p->held * teams + team) * 2 * (p->inner / TW_PIECE);
 }
 
 /* What copies of a round are counted as goes on behind the last one. */
@@ -72,7 +71,7 @@ TW_GPU void tw_stage_first(const tw_work *work, const tw_columns *p, const float
       scales[j] = *(const tw_scales *)(scale + (i < pieces ? i : 0) * TW_PIECE);
     }
   }
-  for (int32_t round = 0; round < TW_HELD_ROUNDS(p); round++) tw_stage(work, p, round, t);
+  for (int32_t round = 0; round < p->held; round++) tw_stage(work, p, round, t);
   for (int32_t first = t; scale && first < pieces; first += TW_TOGETHER * TW_GROUP_SIZE) {
     TW_UNROLL for (int32_t j = 0; j < TW_TOGETHER; j++) {
       const int32_t i = first + j * TW_GROUP_SIZE;
@@ -143,13 +142,13 @@ TW_GPU void tw_share_held(float *sums, const tw_work *work, const tw_columns *p,
   const int32_t lanes = TW_WARP * p->sharing, pieces = p->inner / TW_PIECE;
   const TW_LOCAL tw_weights *const rows = tw_held_rows(p, round, t);
   int32_t i = t % lanes;
-  tw_rounds_pending(TW_HELD_ROUNDS(p) - 1);
+  tw_rounds_pending(p->held - 1);
   sums[0] = sums[1] = 0.0f;
   for (; i + (TW_TOGETHER - 1) * lanes < pieces; i += TW_TOGETHER * lanes) {
     tw_add_held(sums, p, rows, i, lanes, TW_TOGETHER);
   }
   for (; i < pieces; i += lanes) tw_add_held(sums, p, rows, i, lanes, 1);
-  tw_stage(work, p, round + TW_HELD_ROUNDS(p), t);
+  tw_stage(work, p, round + p->held, t);
 }
 
 TW_GROUP_SHARED(float, tw_squares, [TW_WARPS]);

@@ -20,9 +20,14 @@ static inline int32_t tw_rounds(const tw_columns *p) {
   return (p->twos + at_once - 1) / at_once;
 }
 
-/* What a group has in shared memory where that holds so many rounds: x as floats, and weights. */
-static inline int32_t tw_held_bytes(const tw_columns *p, int32_t held, int32_t element) {
-  return p->inner * 4 + held * (TW_FEW_ROWS_WARPS / p->sharing) * 2 * p->inner * element;
+/* Of the weights of a group, whose elements have so many. */
+static inline int32_t tw_staged_bytes(const tw_columns *p, int32_t element) {
+  return tw_rounds(p) * (TW_FEW_ROWS_WARPS / p->sharing) * 2 * p->inner * element;
+}
+
+/* What a group has in shared memory where that holds some rounds: x as floats, and weights. */
+static inline int32_t tw_held_bytes(const tw_columns *p, int32_t element) {
+  return p->inner * 4 + p->held * (TW_FEW_ROWS_WARPS / p->sharing) * 2 * p->inner * element;
 }
 
 /* y[rows, columns] = x[rows, inner] * w[columns, inner]. */
