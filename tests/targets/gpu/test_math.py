@@ -37,6 +37,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Any:
     # What the compiler has as an instruction on a GPU is not to become a call of the function that it is in.
     native = [*processor_flags(NATIVE, compiler.is_zig), "-fno-builtin", "-fno-math-errno"]
     flags = ["-O1", "-fPIC", "-w", *native, "-I", str(TARGET.folder / "device")]
+    flags += ["-I", str(TARGET.folder / "kernels")]
     (made,) = compile_objects({Path(__file__).parent / "math_check.c": flags}, place, compiler)
     link_without_runtime([made], ["m"], place / "math.so", compiler, ["-O1", "-shared"])
     return ctypes.CDLL(str(place / "math.so"))
@@ -69,3 +70,20 @@ def test_powers_and_rests(library: Any) -> None:
     with np.errstate(all="ignore"):
         within_a_unit(called(library, "powf", one, other), np.power(one.astype(np.float64), other.astype(np.float64)))
         within_a_unit(called(library, "fmodf", one, other), np.fmod(one.astype(np.float64), other.astype(np.float64)))
+
+
+def test_parts_of_floats(library: Any) -> None:
+    """Two floats of 11 bits; the largest floats are no infinite ones, and what is no number stays so."""
+    largest = np.finfo(np.float32).max
+    no_numbers = np.array([0x7FC00000, 0x7FFFFFFF, 0xFFFFFFFF], np.uint32).view(np.float32)
+    x = np.concatenate([WIDE, [largest, -largest, largest * np.float32(1 - 2.0**-12)], no_numbers]).astype(np.float32)
+    small = np.empty_like(x)
+    large = np.empty_like(x)
+    library.check_parts(len(x), *(one.ctypes.data_as(ctypes.c_void_p) for one in (x, large, small)))
+    assert not (large.view(np.uint32) & 0x1FFF).any()
+    np.testing.assert_array_equal(np.isfinite(large), np.isfinite(x))
+    np.testing.assert_array_equal(np.isnan(large), np.isnan(x))
+    normal = np.isfinite(x) & (np.abs(x) > 1e-30)
+    read = (small.view(np.uint32) & 0xFFFFE000).view(np.float32)
+    exact = x[normal].astype(np.float64)
+    assert (np.abs(large[normal].astype(np.float64) + read[normal] - exact) <= np.abs(exact) * 2.0**-21).all()

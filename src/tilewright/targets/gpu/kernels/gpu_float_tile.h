@@ -7,6 +7,7 @@
 #ifndef TW_GPU_FLOAT_TILE_H
 #define TW_GPU_FLOAT_TILE_H
 
+#include "gpu_float_parts.h"
 #include "gpu_warp_tile.h"
 
 typedef float total_t;
@@ -14,23 +15,11 @@ typedef float total_t;
 
 #if TW_IS_ASYNC
 
-TW_GPU float tw_float_of(uint32_t bits) {
-  float x;
-  __builtin_memcpy(&x, &bits, sizeof x);
-  return x;
-}
-
-TW_GPU uint32_t tw_bits_of(float x) {
-  uint32_t bits;
-  __builtin_memcpy(&bits, &x, sizeof bits);
-  return bits;
-}
-
-/* A large part, rounded to 11 bits; the small one is what is left. */
+/* Leaves the large parts. */
 TW_GPU void tw_split(uint32_t *x, uint32_t *small, int32_t count) {
   TW_UNROLL for (int32_t i = 0; i < count; i++) {
-    const uint32_t large = (x[i] + 0x1000u) & 0xffffe000u;
-    small[i] = tw_bits_of(tw_float_of(x[i]) - tw_float_of(large));
+    const uint32_t large = tw_large_part(x[i]);
+    small[i] = tw_small_part(x[i], large);
     x[i] = large;
   }
 }
