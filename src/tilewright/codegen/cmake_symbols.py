@@ -1,5 +1,5 @@
-"""CMake lines that refuse two networks of a firmware with a symbol in common. Each is a library, and of two libraries
-with a symbol the linker takes the first one's: a network would read another's weights, and nobody would say so."""
+"""CMake lines that refuse two networks of a firmware with a symbol in common. Each is a library. If two libraries
+define a symbol, the linker silently keeps the first definition: a network would read another's weights."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Call:
     outputs: Mapping[str, Array]
     """By the names that the network gives them."""
     cycles: int | None
-    """None where nobody counts them."""
+    """None where no cycle counter is available."""
 
 
 class NotFinite(Exception):
