@@ -13,6 +13,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils import parametrizations, weight_norm
 
+from tilewright.frontends.torch.own import copied as copied
+
 Made = tuple[nn.Module, tuple[Any, ...]]
 IMAGE, ROWS = (2, 4, 9, 7), (3, 8)
 
