@@ -117,7 +117,10 @@ class _Planning:
             layer.node.key: graph.types[layer.node.key].shape[layer.axis] for layer in layers if not layer.adds_up
         }
         self.pivots = {layer.node.key: pivot_of(graph, layer) for layer in layers if layer.adds_up}
-        self.readers = {tensor for layer in layers if not layer.adds_up for tensor in layer.node.inputs}
+        self.wanted = {
+            tensor for layer in layers for tensor in layer.node.inputs if tensor != self.pivots.get(layer.node.key)
+        }
+        """Tensors of which others than sums that add up their rows one by one say how many rows they need."""
         self.ends = {layer.node.key: 0 for layer in layers}
         """Up to which row each is made, or added up."""
 
@@ -145,7 +148,7 @@ class _Planning:
         return self._share(self._pivot_rows(key), number)
 
     def _end_of_rows(self, tensor: str, number: int, wanted: Mapping[str, int]) -> int:
-        if tensor not in self.readers:
+        if tensor not in self.wanted:
             return self._share(self.rows[tensor], number)
         is_last_sum = number + 1 == self.count and tensor in self.pivots.values()
         return self.rows[tensor] if is_last_sum else max(self.ends[tensor], wanted.get(tensor, 0))
