@@ -41,3 +41,27 @@ def test_a_pipe_stays_one(tmp_path: Path) -> None:
     reader.join()
     assert said == [b"text"]
     assert pipe.is_fifo()
+
+
+def test_what_may_not_be_written_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "file"
+    place.write_text("old")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # an administrator may write to any file
+    with pytest.raises(CompileError, match="cannot be written: it is read-only\n  hint: choose another -o"):
+        write_whole(place, "new", "-o")
+    assert place.read_text() == "old"
+
+
+def test_links_to_each_other_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "one").symlink_to(tmp_path / "other")
+    (tmp_path / "other").symlink_to(tmp_path / "one")
+    with pytest.raises(CompileError, match="cannot be written: .* symbolic links"):
+        write_whole(tmp_path / "one", "text", "-o")
+
+
+def test_permissions_stay(tmp_path: Path) -> None:
+    place = tmp_path / "file"
+    place.write_text("old")
+    place.chmod(0o600)
+    write_whole(place, "new", "-o")
+    assert place.stat().st_mode & 0o777 == 0o600
