@@ -55,7 +55,7 @@ def test_what_may_not_be_written_stays(tmp_path: Path, monkeypatch: pytest.Monke
 def test_links_to_each_other_are_refused(tmp_path: Path) -> None:
     (tmp_path / "one").symlink_to(tmp_path / "other")
     (tmp_path / "other").symlink_to(tmp_path / "one")
-    with pytest.raises(CompileError, match="cannot be written: .* symbolic links"):
+    with pytest.raises(CompileError, match=r"cannot be written: .* symbolic links"):
         write_whole(tmp_path / "one", "text", "-o")
 
 

@@ -65,8 +65,8 @@ def _draft(place: Path) -> Iterator[BinaryIO]:
     try:
         with open(draft, "wb") as file:
             yield file
-        # A temporary file is its owner's alone; what is written on purpose is as readable as what was in its place, or as
-        # any other file.
+        # A temporary file is its owner's alone; what is written on purpose is as readable as what was in its place, or
+        # as any other file.
         os.chmod(draft, S_IMODE(place.stat().st_mode) if place.exists() else 0o666 & ~_mask())
         os.replace(draft, place)
     finally:

@@ -17,12 +17,14 @@ from tilewright.ops.argmin import ArgMin
 from tilewright.ops.cumsum import CumSum
 from tilewright.ops.equal import Equal
 from tilewright.ops.gather import Gather
+from tilewright.ops.isnan import IsNaN
 from tilewright.ops.less import Less
 from tilewright.ops.not_ import Not
 from tilewright.ops.reducemax import ReduceMax
 from tilewright.ops.reducesum import ReduceSum
 from tilewright.ops.scatterelements import ScatterElements
 from tilewright.ops.topk import TopK
+from tilewright.ops.where import Where
 from tilewright.records import dataclass
 
 
@@ -42,7 +44,8 @@ class Unique(Op):
         axis, is_sorted = node.attribute("axis", None), bool(node.attribute("sorted", 1))
         if axis is not None or not is_sorted:
             return _compared(make, axis, is_sorted)
-        x = make.reshape(node.inputs[0], (size,))
+        x, dtype = make.reshape(node.inputs[0], (size,)), node.type(0).dtype
+        x = make.cast(x, "int32") if dtype == "bool" else x
         ordered, places = emit(TopK(size, 0, largest=False), [x], [emit.fresh(f"{node.name}_{i}") for i in range(2)])
         is_new = _differs_from_the_one_before(make, ordered)
         positions, count = chosen_positions(make, is_new, _room(node, 0, size))
@@ -53,7 +56,7 @@ class Unique(Op):
         inverse = make(ScatterElements(), empty, places, make.cast(group, "int64"))
         each = make.constant(np.ones(size, np.int64), "each")
         counts = make.part(make(ScatterElements("add"), empty, group, each), 0, 0, make.shape(positions)[0])
-        return [*make.give(*found, inverse, counts), count]
+        return [*make.give(make.cast(found[0], dtype), found[1], inverse, counts), count]
 
 
 def _differs_from_the_one_before(make: Compose, ordered: str) -> str:
@@ -77,9 +80,8 @@ def _compared(make: Compose, along: int | None, is_sorted: bool) -> Sequence[str
     size, rest = shape[axis], [at for at in range(len(shape)) if at != axis]
     width = math.prod(shape[at] for at in rest)
     refuse_large("the pairs of its slices", size, size, width)
-    rows = make.reshape(make.transpose(x, (axis, *rest)), (size, width))
-    rows = make.cast(rows, "int32") if make.kind(rows).dtype == "bool" else rows
-    column, row = make.reshape(rows, (size, 1, width)), make.reshape(rows, (1, size, width))
+    rows = _comparable(make, make.reshape(make.transpose(x, (axis, *rest)), (size, width)))
+    column, row = (make.reshape(rows, (*ends, make.shape(rows)[1])) for ends in ((size, 1), (1, size)))
     differs = make.cast(make(Not(), make(Equal(), column, row)), "int32")
     apart = make(ReduceMax((2,), False), differs)
     numbers = make.constant(np.arange(size, dtype=np.int32), "numbers")
@@ -99,3 +101,18 @@ def _compared(make: Compose, along: int | None, is_sorted: bool) -> Sequence[str
     count = make.cast(make(ReduceSum((0,), True), is_first), "int64")
     found = zeros_behind(make, make(Gather(axis), x, indices), axis, count)
     return [*make.give(found, indices, make.cast(group, "int64"), counts), count]
+
+
+def _comparable(make: Compose, rows: str) -> str:
+    """As numbers that equal themselves. A row with NaN differs from all others: its own number stands before what else
+    is in it, so that it comes behind all rows without."""
+    kind = make.kind(rows)
+    if kind.dtype == "bool":
+        return make.cast(rows, "int32")
+    if kind.element.kind != "f":
+        return rows
+    is_nan, size = make(IsNaN(), rows), kind.shape[0]
+    has_nan = make(ReduceMax((1,), True), make.cast(is_nan, kind.dtype))
+    numbers = make.constant(np.arange(1, size + 1, dtype=kind.element).reshape(size, 1), "numbers")
+    zeros = make.constant(np.zeros(kind.shape, kind.element), "zeros")
+    return make.join(1, make.mul(has_nan, numbers), make(Where(), is_nan, zeros, rows))

@@ -87,6 +87,28 @@ def test_different_slices_equal_onnx_runtime(attributes: str) -> None:
     assert count.tolist() == [wanted[0].shape[axis]]
 
 
+@pytest.mark.parametrize("attributes", ["axis = 0", "axis = 0, sorted = 0"])
+def test_slices_with_nan_differ_from_all(attributes: str) -> None:
+    """In ascending order they are the last ones. (ONNX Runtime takes them for equal to others.)"""
+    text = f"""g (float[5, 2] x) => (float[n, 2] y, int64[n] i, int64[5] j, int64[n] k) {{
+      y, i, j, k = Unique <{attributes}> (x) }}"""
+    x = np.array([[3, 1], [np.nan, 9], [np.nan, 0], [1, 1], [3, 1]], np.float32)
+    y, first, which, often, count = imported(model(text), {"x": x})
+    places = [0, 1, 2, 3] if "sorted" in attributes else [3, 0, 1, 2]
+    assert (count.tolist(), first[:4].tolist()) == ([4], places)
+    np.testing.assert_array_equal(y[:4], x[places])
+    np.testing.assert_array_equal(y[which], x)
+    assert often[:4].tolist() == [2 if place == 0 else 1 for place in places]
+
+
+@pytest.mark.parametrize("attributes", ["", "<sorted = 0>", "<axis = 0>"])
+def test_different_bools(attributes: str) -> None:
+    text = f"g (bool[3] x) => (bool[n] y, int64[n] i, int64[3] j) {{ y, i, j = Unique {attributes} (x) }}"
+    y, first, which, count = imported(model(text), {"x": np.array([False, True, False])})
+    assert (y[:2].tolist(), first[:2].tolist(), which.tolist()) == ([False, True], [0, 1], [0, 1, 0])
+    assert count.tolist() == [2]
+
+
 def test_a_declared_size_is_the_size() -> None:
     graph = frontend.load(model("g (float[2, 3] x) => (int64[2, 4] y) { y = NonZero(x) }"))
     assert graph.types[graph.outputs[0]].shape == (2, 4)
