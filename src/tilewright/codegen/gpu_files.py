@@ -17,8 +17,8 @@ from tilewright.toolchain.ptx import ptx
 
 HEADER = "gpu_runtime.h"
 SOURCES = (
-    "gpu_calls.h", "gpu_cuda.c", "gpu_cuda_caller.h", "gpu_cuda_open.h", "gpu_cuda_state.h", "gpu_cuda_driver.h",
-    "gpu_opencl.c", "gpu_opencl_open.h", "gpu_opencl_driver.h", "gpu_on_host.c",
+    "gpu_calls.h", "gpu_networks.h", "gpu_cuda.c", "gpu_cuda_caller.h", "gpu_cuda_open.h", "gpu_cuda_state.h",
+    "gpu_cuda_driver.h", "gpu_opencl.c", "gpu_opencl_open.h", "gpu_opencl_driver.h", "gpu_on_host.c",
 )  # fmt: skip
 """Of the runtime: but for those of the one that is asked for, they are empty."""
 FUNCTIONS = (

@@ -389,7 +389,7 @@ int tw_gpu_end(void) {
 }
 
 /* Copies all states to one buffer, or back. */
-static void save_kept(const tw_gpu_network *of, const on_gpu_arena *from, address saved, int back) {
+static void save_kept(const tw_gpu_network *of, const on_device_arena *from, address saved, int back) {
   unsigned long at = 0;
   for (int32_t i = 0; i < of->kept_count && !failed; i++) {
     const tw_gpu_kept one = of->kept[i];
@@ -421,12 +421,12 @@ static float time_of_graphs(const recorded *last, int repeats, int computes) {
 }
 
 /* The arena that was opened last. */
-static const on_gpu_arena *last_arena(const tw_gpu_network *called) {
-  const on_gpu *const made = called->memory->state;
+static const on_device_arena *last_arena(const tw_gpu_network *called) {
+  const on_device *const made = called->memory->state;
   return made ? made->arenas : NULL;
 }
 
-static const recorded *record_of(const on_gpu_arena *at, const tw_gpu_network *called) {
+static const recorded *record_of(const on_device_arena *at, const tw_gpu_network *called) {
   const recorded *found = at ? at->records : NULL;
   while (found && found->of != called) found = found->next;
   return found;
@@ -437,7 +437,7 @@ double tw_gpu_measured(const tw_gpu_network *called, int repeats) {
   unsigned long bytes = 0;
   float milliseconds = 0.0f;
   take();
-  const on_gpu_arena *const at = last_arena(called);
+  const on_device_arena *const at = last_arena(called);
   const recorded *const last = record_of(at, called);
   failed = !last || last->calls != REPLAYING || last->graph_count == 0 || last->lacks_inputs || repeats < 1;
   for (int32_t i = 0; i < called->kept_count; i++) bytes += whole(called->kept[i].bytes);

@@ -4,6 +4,7 @@
 #define TW_GPU_CUDA_OPEN_H
 
 #include "gpu_cuda_state.h"
+#include "gpu_networks.h"
 
 static int find_functions(void) {
   char line[256];
@@ -122,7 +123,7 @@ static void close_record(recorded *made) {
   free(made);
 }
 
-static void close_arena(on_gpu_arena *made) {
+static void close_arena(on_device_arena *made) {
   while (made->records) {
     recorded *const first = made->records;
     made->records = first->next;
@@ -132,19 +133,15 @@ static void close_arena(on_gpu_arena *made) {
   free(made);
 }
 
-static void close_network(on_gpu *made) {
-  while (made->arenas) {
-    on_gpu_arena *const first = made->arenas;
-    made->arenas = first->next;
-    close_arena(first);
-  }
+static void close_network(on_device *made) {
+  close_arenas(made);
   if (made->constants) cuda.release(made->constants);
   free(made->offsets);
   free(made);
 }
 
 /* Constants are brought to the GPU once. */
-static int upload_constants(on_gpu *made) {
+static int upload_constants(on_device *made) {
   for (int32_t i = 0; i < memory->constant_count; i++) {
     const tw_gpu_constant *const one = &memory->constants[i];
     if (!done(cuda.upload(made->constants + made->offsets[i], start_of(one), one->bytes, stream), "copy weights")) return 0;
@@ -152,9 +149,9 @@ static int upload_constants(on_gpu *made) {
   return done(cuda.wait(stream), "copy weights");
 }
 
-static on_gpu *opened_network(void) {
+static on_device *with_constants(void) {
   unsigned long bytes = 0;
-  on_gpu *const made = calloc(1, sizeof *made);
+  on_device *const made = calloc(1, sizeof *made);
   if (made) made->offsets = calloc((size_t)memory->constant_count + 1, sizeof *made->offsets);
   if (!made || !made->offsets) {
     no_room_here();
@@ -165,59 +162,33 @@ static on_gpu *opened_network(void) {
     made->offsets[i] = bytes;
     bytes += whole(memory->constants[i].bytes);
   }
-  made->weights = weights;
   made->constant_bytes = bytes;
   if (allocated_for_network(&made->constants, bytes, bytes,
                             "the weights do not fit: end what else uses the GPU (`nvidia-smi` lists it), compile with "
                             "weights of fewer bits, or with --target cpu") &&
       upload_constants(made)) {
-    made->next = network->memory->state;
-    return network->memory->state = made;
+    return made;
   }
   close_network(made);
   return NULL;
 }
 
-/* States are zero before the first call. */
-static int cleared(const on_gpu_arena *made) {
-  static const unsigned char zeros[1 << 16];
-  for (int32_t i = 0; i < network->kept_count; i++) {
-    const tw_gpu_kept one = network->kept[i];
-    for (unsigned long at = 0; at < one.bytes; at += sizeof zeros) {
-      const unsigned long left = one.bytes - at, bytes = left < sizeof zeros ? left : sizeof zeros;
-      if (!done(cuda.upload(made->memory + one.offset + at, zeros, bytes, stream), "clear a state")) return 0;
-    }
-  }
-  return done(cuda.wait(stream), "clear a state");
+static int allocate_arena(on_device_arena *made) {
+  return allocated_for_network(&made->memory, memory->arena_bytes, own->constant_bytes,
+                               "the weights fit: end what else uses the GPU (`nvidia-smi` lists it), compile for a "
+                               "smaller input (--dim, --shape, --context), or with --target cpu");
 }
 
-static on_gpu_arena *opened_arena(const unsigned char *owner) {
-  on_gpu_arena *const made = calloc(1, sizeof *made);
-  if (!made) return no_room_here(), NULL;
-  made->owner = owner;
-  if (!allocated_for_network(&made->memory, memory->arena_bytes, own->constant_bytes,
-                             "the weights fit: end what else uses the GPU (`nvidia-smi` lists it), compile for a "
-                             "smaller input (--dim, --shape, --context), or with --target cpu") ||
-      !cleared(made)) {
-    close_arena(made);
-    return NULL;
-  }
-  made->next = own->arenas;
-  return own->arenas = made;
+/* Copies between an arena and this machine, in the order in which they are asked for. */
+static int put(const on_device_arena *to, unsigned long offset, const void *from, unsigned long bytes, const char *what) {
+  return done(cuda.upload(to->memory + offset, from, bytes, stream), what);
 }
 
-static on_gpu_arena *found_arena(const unsigned char *host_arena) {
-  const unsigned char *const owner = network->kept_count ? host_arena : NULL;
-  on_gpu_arena *found = own->arenas;
-  while (found && found->owner != owner) found = found->next;
-  return found ? found : opened_arena(owner);
+static int get(const on_device_arena *from, unsigned long offset, void *to, unsigned long bytes, const char *what) {
+  return done(cuda.download(to, from->memory + offset, bytes, stream), what);
 }
 
-static on_gpu *found_constants(void) {
-  on_gpu *found = memory->state;
-  while (found && found->weights != weights) found = found->next;
-  return found ? found : opened_network();
-}
+static int settled(const char *what) { return done(cuda.wait(stream), what); }
 
 static recorded *found_record(void) {
   recorded *found = state->records;
@@ -246,83 +217,16 @@ static int leave(void) {
 
 static int enter(const tw_gpu_network *called, const unsigned char *host_arena, const unsigned char *given) {
   take();
-  network = called;
-  memory = called->memory;
-  arena = host_arena;
-  weights = given;
-  own = NULL;
-  state = NULL;
+  prepare_call(called, host_arena, given);
   record = NULL;
   stage_count = is_capturing = has_launched = graph = 0;
-  if (open_driver() && check_capability()) own = found_constants();
-  if (!failed) state = found_arena(host_arena);
-  if (!failed) record = found_record();
+  if (open_driver() && check_capability() && find_memory()) record = found_record();
   return !failed;
-}
-
-int tw_gpu_has_failed(void) { return failed; }
-
-int tw_gpu_begin(const tw_gpu_network *called, const unsigned char *host_arena, const unsigned char *given) {
-  return enter(called, host_arena, given) ? 0 : leave();
-}
-
-int tw_gpu_fetch(const tw_gpu_network *called, unsigned char *host_arena, const unsigned char *given) {
-  if (enter(called, host_arena, given)) {
-    for (int32_t i = 0; i < network->kept_count && !failed; i++) {
-      const tw_gpu_kept one = network->kept[i];
-      const address place = state->memory + one.offset;
-      if (one.bytes) done(cuda.download(host_arena + one.offset, place, one.bytes, stream), "copy a state");
-    }
-    if (!failed) done(cuda.wait(stream), "copy a state");
-  }
-  return leave();
-}
-
-int tw_gpu_keep(const tw_gpu_network *called, const unsigned char *host_arena, const unsigned char *given) {
-  if (enter(called, host_arena, given)) {
-    for (int32_t i = 0; i < network->kept_count; i++) {
-      const tw_gpu_kept one = network->kept[i];
-      const address place = state->memory + one.offset;
-      if (one.bytes) done(cuda.upload(place, arena + one.offset, one.bytes, stream), "copy a state");
-    }
-    if (!failed) done(cuda.wait(stream), "copy a state");
-  }
-  return leave();
-}
-
-/* Removes an arena from a memory's list. */
-static on_gpu_arena *removed_arena(const tw_gpu_memory *from, const unsigned char *owner) {
-  for (on_gpu *made = from->state; made; made = made->next) {
-    on_gpu_arena **at = &made->arenas;
-    while (*at && (*at)->owner != owner) at = &(*at)->next;
-    if (*at) {
-      on_gpu_arena *const found = *at;
-      *at = found->next;
-      return found;
-    }
-  }
-  return NULL;
-}
-
-static void forget_constants(tw_gpu_memory *from, const unsigned char *given) {
-  on_gpu *last = NULL, *found = from->state;
-  while (found && found->weights != given) {
-    last = found;
-    found = found->next;
-  }
-  if (!found) return;
-  if (last) last->next = found->next;
-  else from->state = found->next;
-  close_network(found);
 }
 
 void tw_gpu_forget(tw_gpu_memory *from, const unsigned char *host_arena, const unsigned char *given) {
   take();
-  if (from->state && use_context()) {
-    on_gpu_arena *const found = host_arena ? removed_arena(from, host_arena) : NULL;
-    if (found) close_arena(found);
-    if (!host_arena) forget_constants(from, given);
-  }
+  if (from->state && use_context()) forget(from, host_arena, given);
   leave();
 }
 

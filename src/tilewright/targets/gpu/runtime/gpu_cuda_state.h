@@ -24,21 +24,21 @@ typedef struct recorded {
 } recorded;
 
 /* What the GPU has for an arena. */
-typedef struct on_gpu_arena {
+typedef struct on_device_arena {
   const unsigned char *owner; /* the caller's arena; NULL where all share it */
   address memory;
   recorded *records; /* of each network */
-  struct on_gpu_arena *next;
-} on_gpu_arena;
+  struct on_device_arena *next;
+} on_device_arena;
 
 /* GPU memory shared by networks with the same constants. */
-typedef struct on_gpu {
+typedef struct on_device {
   const unsigned char *weights; /* that calls give */
   address constants;
   unsigned long *offsets, constant_bytes;
-  on_gpu_arena *arenas;
-  struct on_gpu *next;
-} on_gpu;
+  on_device_arena *arenas;
+  struct on_device *next;
+} on_device;
 
 /* A copy, for the processor, of an array that the caller has in GPU memory. */
 typedef struct {
@@ -59,8 +59,6 @@ enum { ALL_SHARED = 100 /* percent */ };
 static handle context, stream, copies, first_event, last_event; /* copies from the GPU have their own stream */
 static int capability, overlaps;
 static int multiprocessors, shared_bytes, most_shared_bytes, lost_shared_bytes; /* of a multiprocessor; of a group */
-static on_gpu *own;
-static on_gpu_arena *state;
 static recorded *record;
 static staged *stages;
 static ask *asked;

@@ -18,9 +18,12 @@ typedef struct on_device_arena {
 typedef struct on_device {
   const unsigned char *weights; /* that calls give */
   handle *constants;
+  int32_t constant_count;
   on_device_arena *arenas;
   struct on_device *next;
 } on_device;
+
+#include "gpu_networks.h"
 
 /* What it has of a kernel. */
 typedef struct {
@@ -39,8 +42,6 @@ static handle context, queue, device;
 static char device_name[LONGEST_NAME], driver[LONGEST_NAME];
 static char options[128];
 static int has_doubles;
-static on_device *own;
-static on_device_arena *state;
 
 /* Whether a driver call has succeeded. */
 static int done(int code, const char *what) {
@@ -173,13 +174,9 @@ static void close_arena(on_device_arena *made) {
   free(made);
 }
 
-static void close_network(on_device *made, int32_t constant_count) {
-  while (made->arenas) {
-    on_device_arena *const first = made->arenas;
-    made->arenas = first->next;
-    close_arena(first);
-  }
-  for (int32_t i = 0; i < constant_count; i++) {
+static void close_network(on_device *made) {
+  close_arenas(made);
+  for (int32_t i = 0; i < made->constant_count; i++) {
     if (made->constants[i]) cl.release(made->constants[i]);
   }
   free(made->constants);
@@ -207,7 +204,7 @@ static int upload_constants(on_device *made) {
   return 1;
 }
 
-static on_device *opened_network(void) {
+static on_device *with_constants(void) {
   on_device *const made = calloc(1, sizeof *made);
   if (made) made->constants = calloc((size_t)memory->constant_count + 1, sizeof *made->constants);
   if (!made || !made->constants) {
@@ -215,69 +212,35 @@ static on_device *opened_network(void) {
     free(made);
     return NULL;
   }
-  made->weights = weights;
-  if (upload_constants(made)) {
-    made->next = network->memory->state;
-    return network->memory->state = made;
-  }
-  close_network(made, memory->constant_count);
+  made->constant_count = memory->constant_count;
+  if (upload_constants(made)) return made;
+  close_network(made);
   return NULL;
 }
 
-/* States are zero before the first call. */
-static int cleared(const on_device_arena *made) {
-  static const unsigned char zeros[1 << 16];
-  for (int32_t i = 0; i < network->kept_count; i++) {
-    const tw_gpu_kept one = network->kept[i];
-    for (unsigned long at = 0; at < one.bytes; at += sizeof zeros) {
-      const unsigned long left = one.bytes - at, bytes = left < sizeof zeros ? left : sizeof zeros;
-      if (!done(cl.write(queue, made->memory, WAITS, one.offset + at, bytes, zeros, 0, NULL, NULL), "clear a state")) {
-        return 0;
-      }
-    }
-  }
+static int allocate_arena(on_device_arena *made) {
+  made->memory = allocated(memory->arena_bytes, network_bytes());
+  return made->memory != NULL;
+}
+
+/* Copies between an arena and this machine: each has ended when it returns. */
+static int put(const on_device_arena *to, unsigned long offset, const void *from, unsigned long bytes, const char *what) {
+  return done(cl.write(queue, to->memory, WAITS, offset, bytes, from, 0, NULL, NULL), what);
+}
+
+static int get(const on_device_arena *from, unsigned long offset, void *to, unsigned long bytes, const char *what) {
+  return done(cl.read(queue, from->memory, WAITS, offset, bytes, to, 0, NULL, NULL), what);
+}
+
+static int settled(const char *what) {
+  (void)what;
   return 1;
 }
 
-static on_device_arena *opened_arena(const unsigned char *owner) {
-  on_device_arena *const made = calloc(1, sizeof *made);
-  if (!made) return no_room_here(), NULL;
-  made->owner = owner;
-  made->memory = allocated(memory->arena_bytes, network_bytes());
-  if (failed || !cleared(made)) {
-    close_arena(made);
-    return NULL;
-  }
-  made->next = own->arenas;
-  return own->arenas = made;
-}
-
-static on_device_arena *found_arena(const unsigned char *host_arena) {
-  const unsigned char *const owner = network->kept_count ? host_arena : NULL;
-  on_device_arena *found = own->arenas;
-  while (found && found->owner != owner) found = found->next;
-  return found ? found : opened_arena(owner);
-}
-
-static on_device *found_constants(void) {
-  on_device *found = memory->state;
-  while (found && found->weights != weights) found = found->next;
-  return found ? found : opened_network();
-}
-
 /* From here to `leave`, one thread owns the device. */
-static int enter(const tw_gpu_network *called, const unsigned char *host_arena, const unsigned char *given) {
+static void take(void) {
   pthread_mutex_lock(&busy);
-  network = called;
-  memory = called->memory;
-  arena = host_arena;
-  weights = given;
-  own = NULL;
-  state = NULL;
   failed = 0;
-  if (open_driver()) own = found_constants();
-  if (!failed) state = found_arena(host_arena);
-  return !failed;
 }
 
 static int leave(void) {
@@ -286,68 +249,17 @@ static int leave(void) {
   return result;
 }
 
-int tw_gpu_has_failed(void) { return failed; }
-
-int tw_gpu_begin(const tw_gpu_network *called, const unsigned char *host_arena, const unsigned char *given) {
-  return enter(called, host_arena, given) ? 0 : leave();
-}
-
-int tw_gpu_fetch(const tw_gpu_network *called, unsigned char *host_arena, const unsigned char *given) {
-  if (enter(called, host_arena, given)) {
-    for (int32_t i = 0; i < network->kept_count && !failed; i++) {
-      const tw_gpu_kept one = network->kept[i];
-      if (!one.bytes) continue;
-      done(cl.read(queue, state->memory, WAITS, one.offset, one.bytes, host_arena + one.offset, 0, NULL, NULL),
-           "copy a state");
-    }
-  }
-  return leave();
-}
-
-int tw_gpu_keep(const tw_gpu_network *called, const unsigned char *host_arena, const unsigned char *given) {
-  if (enter(called, host_arena, given)) {
-    for (int32_t i = 0; i < network->kept_count && !failed; i++) {
-      const tw_gpu_kept one = network->kept[i];
-      if (!one.bytes) continue;
-      done(cl.write(queue, state->memory, WAITS, one.offset, one.bytes, arena + one.offset, 0, NULL, NULL),
-           "copy a state");
-    }
-  }
-  return leave();
-}
-
-/* Removes an arena from a memory's list. */
-static on_device_arena *removed_arena(const tw_gpu_memory *from, const unsigned char *owner) {
-  for (on_device *made = from->state; made; made = made->next) {
-    on_device_arena **at = &made->arenas;
-    while (*at && (*at)->owner != owner) at = &(*at)->next;
-    if (*at) {
-      on_device_arena *const found = *at;
-      *at = found->next;
-      return found;
-    }
-  }
-  return NULL;
-}
-
-static void forget_constants(tw_gpu_memory *from, const unsigned char *given) {
-  on_device *last = NULL, *found = from->state;
-  while (found && found->weights != given) {
-    last = found;
-    found = found->next;
-  }
-  if (!found) return;
-  if (last) last->next = found->next;
-  else from->state = found->next;
-  close_network(found, from->constant_count);
+static int enter(const tw_gpu_network *called, const unsigned char *host_arena, const unsigned char *given) {
+  take();
+  prepare_call(called, host_arena, given);
+  if (open_driver()) find_memory();
+  return !failed;
 }
 
 void tw_gpu_forget(tw_gpu_memory *from, const unsigned char *host_arena, const unsigned char *given) {
-  pthread_mutex_lock(&busy);
-  on_device_arena *const found = host_arena ? removed_arena(from, host_arena) : NULL;
-  if (found) close_arena(found);
-  if (!host_arena) forget_constants(from, given);
-  pthread_mutex_unlock(&busy);
+  take();
+  forget(from, host_arena, given);
+  leave();
 }
 
 #endif
