@@ -180,7 +180,8 @@ static int allocate_arena(on_device_arena *made) {
 }
 
 /* Copies between an arena and this machine, in the order in which they are asked for. */
-static int put(const on_device_arena *to, unsigned long offset, const void *from, unsigned long bytes, const char *what) {
+static int put(const on_device_arena *to, unsigned long offset, const void *from, unsigned long bytes,
+               const char *what) {
   return done(cuda.upload(to->memory + offset, from, bytes, stream), what);
 }
 

@@ -1,5 +1,5 @@
-/* Networks on a device: constants, once for all networks that have the same, and arenas, of which each has a list. Needs
- * on_device and on_device_arena, and of the runtime that includes this
+/* Networks on a device: constants, once for all networks that have the same, and arenas, of which each has a list.
+ * Needs on_device and on_device_arena, and of the runtime that includes this
  *   with_constants()                a network's constants on the device, or NULL,
  *   allocate_arena(made)            whether the device has memory for an arena,
  *   close_network(), close_arena()  which give back what these have,
@@ -17,7 +17,8 @@ static on_device *with_constants(void);
 static int allocate_arena(on_device_arena *made);
 static void close_network(on_device *made);
 static void close_arena(on_device_arena *made);
-static int put(const on_device_arena *to, unsigned long offset, const void *from, unsigned long bytes, const char *what);
+static int put(const on_device_arena *to, unsigned long offset, const void *from, unsigned long bytes,
+               const char *what);
 static int get(const on_device_arena *from, unsigned long offset, void *to, unsigned long bytes, const char *what);
 static int settled(const char *what);
 static int enter(const tw_gpu_network *called, const unsigned char *host_arena, const unsigned char *given);

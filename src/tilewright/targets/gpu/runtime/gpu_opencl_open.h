@@ -224,7 +224,8 @@ static int allocate_arena(on_device_arena *made) {
 }
 
 /* Copies between an arena and this machine: each has ended when it returns. */
-static int put(const on_device_arena *to, unsigned long offset, const void *from, unsigned long bytes, const char *what) {
+static int put(const on_device_arena *to, unsigned long offset, const void *from, unsigned long bytes,
+               const char *what) {
   return done(cl.write(queue, to->memory, WAITS, offset, bytes, from, 0, NULL, NULL), what);
 }
 
