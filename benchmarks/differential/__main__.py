@@ -29,9 +29,11 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=float("inf"), help="at most so many")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     options = parser.parse_args()
-    known = [one for one in machines() if options.target is None or one.name in options.target]
-    if not known:
-        parser.error(f"no such target here; there are {', '.join(one.name for one in machines())}")
+    here = {one.name: one for one in machines()}
+    lacking = [name for name in options.target or () if name not in here]
+    if lacking:
+        parser.error(f"no target '{lacking[0]}' here; there are {', '.join(here)}")
+    known = [here[name] for name in dict.fromkeys(options.target or here)]
     planned = batches(options.seed, options.runs, options.family or families.names(), known)
     raise SystemExit(_run(planned, options.minutes, options.jobs))
 

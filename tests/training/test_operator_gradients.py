@@ -165,7 +165,7 @@ def blocked(op: Op) -> str:
     (product,) = builder.add(case("MatMul").op, [x, w], name="head")
     (seen,) = builder.add(op, [product], name="seen")
     (wide,) = builder(case("Cast", to="float32").op, [seen])
-    (loss,) = builder.add(case("ReduceSum", axes=(0, 1), keepdims=False).op, [wide], name="sum")
+    (loss,) = builder.add(case("ReduceSum", axes=(0, 1), keepdims=False).op, [wide], name="loss")
     with pytest.raises(CompileError) as caught:
         gradients(builder, loss, [w])
     return str(caught.value)
@@ -179,7 +179,7 @@ class Steep(FloatUnary):
 def test_an_operator_without_gradient_is_named_with_the_path() -> None:
     path = "it is on the path to the loss: weight 'w' -> head -> seen"
     hint = "  hint: train weights behind it only, for example last:1"
-    without_rule = f"node 'seen' (Steep): it has no gradient; {path} -> Cast -> sum -> loss\n{hint}"
+    without_rule = f"node 'seen' (Steep): it has no gradient; {path} -> Cast -> loss\n{hint}"
     assert blocked(Steep()) == without_rule
     no_float = f"node 'seen' (IsNaN): it gives b8[2x4], which has no gradient; {path} -> loss\n{hint}"
     assert blocked(case("IsNaN").op) == no_float

@@ -7,6 +7,7 @@ Every operator has its rule in its own file (`Op.gradients`); sums of products h
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import groupby
 
 from tilewright.errors import CompileError, Refusal, raise_all
 from tilewright.ir.adjoint import Adjoint
@@ -164,7 +165,8 @@ class _Backward:
 
 
 def path_to_loss(nodes: Sequence[Node], weights: Collection[str], through: Node, active: Collection[str]) -> list[str]:
-    """The names of a weight, of nodes between it and `through`, and of those behind; long lists in short."""
+    """The names of a weight, of nodes between it and `through`, and of those behind; long lists in short, and a name that
+    several nodes in a row have once."""
     makers = {tensor: node for node in nodes for tensor in node.outputs if tensor}
     before: list[str] = []
     node: Node | None = through
@@ -174,8 +176,12 @@ def path_to_loss(nodes: Sequence[Node], weights: Collection[str], through: Node,
         node = makers.get(source)
         if node is None:
             before.append(f"weight '{source}'")
-    after = _names_behind(nodes, through, active)
-    return _in_short([*reversed(before)]) + _in_short(after) + ["loss"]
+    after = [*_names_behind(nodes, through, active), "loss"]
+    return _once(_in_short(_once(before[::-1])) + _in_short(_once(after)))
+
+
+def _once(names: Sequence[str]) -> list[str]:
+    return [name for name, _ in groupby(names)]
 
 
 def _names_behind(nodes: Sequence[Node], through: Node, active: Collection[str]) -> list[str]:
