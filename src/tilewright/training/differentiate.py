@@ -165,8 +165,8 @@ class _Backward:
 
 
 def path_to_loss(nodes: Sequence[Node], weights: Collection[str], through: Node, active: Collection[str]) -> list[str]:
-    """The names of a weight, of nodes between it and `through`, and of those behind; long lists in short, and a name that
-    several nodes in a row have once."""
+    """The names of a weight, of nodes between it and `through`, and of those behind; long lists in short. A name that
+    several nodes in a row have is there once."""
     makers = {tensor: node for node in nodes for tensor in node.outputs if tensor}
     before: list[str] = []
     node: Node | None = through
