@@ -209,7 +209,7 @@ def link_objects(
     objects: Sequence[Path], libraries: Sequence[str], program: Path, compiler: Compiler, flags: Sequence[str] = ()
 ) -> None:
     """A program of objects, in its folder."""
-    linked = [*flags, *map(str, objects), "-o", str(program), *(f"-l{name}" for name in libraries)]
+    linked = [*UNSANITISED, *flags, *map(str, objects), "-o", str(program), *(f"-l{name}" for name in libraries)]
     compiler.run(linked, program.parent, program.parent / SCRATCH)
     _check_written(program, compiler)
 
@@ -217,14 +217,15 @@ def link_objects(
 def link_without_runtime(
     objects: Sequence[Path], libraries: Sequence[str], program: Path, compiler: Compiler, flags: Sequence[str] = ()
 ) -> None:
-    """Without the compiler's own library if nothing of it is needed: zig would build it first. Flags should tell how
-    objects were optimised, or zig adds a sanitizer."""
+    """Without the compiler's own library if nothing of it is needed: zig would build it first."""
     if compiler.is_zig:
         with contextlib.suppress(CompileError):
             return link_objects(objects, libraries, program, compiler, [*flags, BARE])
     return link_objects(objects, libraries, program, compiler, flags)
 
 
+UNSANITISED = ("-O1",)
+"""Objects that are linked are optimised: zig builds a sanitizer for others first, for twenty seconds."""
 OBJECTS, SCRATCH = "objects", "zig"
 """Folders beside a program: what it is linked of, and what zig keeps; nobody needs it longer than the program."""
 

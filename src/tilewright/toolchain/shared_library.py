@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tilewright.errors import CompileError
-from tilewright.toolchain.compiler import Compiler, _processor, cache_folder, compile_objects, locked
+from tilewright.toolchain.compiler import UNSANITISED, Compiler, _processor, cache_folder, compile_objects, locked
 
 FLAGS = ("-std=c99", "-O1", "-g0", "-fPIC", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fno-sanitize=all")
 ZIG_BARE_LINK = ("-nostdlib", "-rtlib=none")
@@ -58,7 +58,7 @@ def _build_into(made: Path, texts: Mapping[str, str], compiler: Compiler, flags:
 
 def link_library(objects: Sequence[Path], made: Path, compiler: Compiler) -> None:
     """A shared library of objects, in its folder."""
-    link = ["-shared", *map(str, objects), "-o", made.name]
+    link = [*UNSANITISED, "-shared", *map(str, objects), "-o", made.name]
     if not (compiler.is_zig and _links_bare(link, made, compiler)):
         compiler.run([*link, "-lm"], made.parent)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from tilewright.targets.generic.target import TARGET
-from tilewright.toolchain.compiler import find_compiler
+from tilewright.toolchain.compiler import compile_objects, find_compiler, link_without_runtime
 
 CALL = """
 #include "layer_times.h"
@@ -27,8 +27,9 @@ def test_results_of_one_layer(tmp_path: Path) -> None:
     """With the first of several it is known what the layer took."""
     host = TARGET.folder / "host"
     (tmp_path / "call.c").write_text(CALL)
-    sources = [str(tmp_path / "call.c"), str(host / "layer_times.c")]
-    subprocess.run([*find_compiler().command, "-I", str(host), *sources, "-o", str(tmp_path / "call")], check=True)
+    sources = [tmp_path / "call.c", host / "layer_times.c"]
+    objects = compile_objects(dict.fromkeys(sources, ("-O1", f"-I{host}")), tmp_path, find_compiler())
+    link_without_runtime(objects, [], tmp_path / "call", find_compiler())
     taken = np.frombuffer(subprocess.run([str(tmp_path / "call")], capture_output=True, check=True).stdout)
     assert taken[0] == 5e9
     assert taken[1] < 5e9

@@ -17,7 +17,15 @@ from tilewright.sim.library import GUARD
 from tilewright.sim.rtl.ports import TOP, Interface, interface, top_module
 from tilewright.sim.rtl.reading import FLAGS, check_said, includes, read_module, run, verilator, version
 from tilewright.sim.rtl.sources import digest_of, files, folders, reads_data
-from tilewright.toolchain.compiler import Compiler, _processor, cache_folder, compile_objects, find_compiler, locked
+from tilewright.toolchain.compiler import (
+    UNSANITISED,
+    Compiler,
+    _processor,
+    cache_folder,
+    compile_objects,
+    find_compiler,
+    locked,
+)
 
 FOLDER = Path(__file__).parent
 HARNESS, HEADER = FOLDER / "rtl_device.cpp", "tw_rtl_device.h"
@@ -145,7 +153,7 @@ def compile_into(folder: Path, harness: Path, in_c: Path, waves: str = "") -> No
     runtime = [includes() / name for suffix in dict.fromkeys(("", waves)) for name in RUNTIME[suffix]]
     objects = [*compile_objects(flags, folder, compiler), *(_runtime_object(path, compiler) for path in runtime)]
     libraries = ["-lz"] if waves == FST else []
-    compiler.run(["-shared", *map(str, objects), "-o", "device.so", "-lpthread", *libraries], folder)
+    compiler.run([*UNSANITISED, "-shared", *map(str, objects), "-o", "device.so", "-lpthread", *libraries], folder)
 
 
 def _search() -> list[str]:
