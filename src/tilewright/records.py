@@ -2,7 +2,7 @@
 
 `dataclass` is the standard one but for this: the functions that compare, hash, print and refuse changes are not
 compiled for each class, which takes more time than all else of loading a module, and `__init__` is compiled when it is
-first needed. A command loads some six hundred such classes and makes objects of half of them.
+first needed. A command loads some six hundred such classes and makes objects of half of them. `InitVar` is not known.
 """
 
 from __future__ import annotations
