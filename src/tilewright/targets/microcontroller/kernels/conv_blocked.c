@@ -94,12 +94,17 @@ void TW_NAME(const tw_conv_params *params, const TW_X *x, const int8_t *w, const
              const int32_t *add, TW_Y *y, void *scratch) {
   const tw_conv_params *const p = params;
   const int32_t channels = p->in_channels, filters = p->out_channels, taps = tw_taps(p);
+  const int32_t block_bytes = (filters + TW_BLOCK - 1) / TW_BLOCK * TW_BLOCK * taps;
   const int32_t pitch = tw_band_pitch(p);
   TW_X *const panel = scratch, *const band = panel + TW_PANEL_PIXELS * taps + tw_band_lead(p);
   /* Whoever puts filters into blocks makes sure that totals are small. */
   const tw_way way = tw_way_of(p->requantised, &p->requant, add, p->add_step, filters * p->groups, 1);
   for (int32_t n = 0; n < p->batch * p->groups; n++, x += channels * p->in_h * p->in_w) {
-    const image m = image_at(p, n, taps, way, w, b, mul, add, y);
+    const int32_t group = n % p->groups, first = group * filters;
+    /* As image_at() makes it, which compilers keep in fewer registers: a hundredth of the time. */
+    const image m = {p, w + group * block_bytes, b + first * p->bias_step, mul ? mul + first * p->mul_step : mul,
+                     add ? add + first * p->add_step : add, y + n * filters * p->out_h * p->out_w, taps,
+                     p->out_h * p->out_w, way};
     if (tw_is_flat(p)) {
       flat(&m, x);
       continue;

@@ -53,7 +53,7 @@ static block block_at(const image *m, int32_t filter) {
 }
 
 /* Of one group in one image; `taps` are those of a filter, with what fills them up. */
-static image image_at(const tw_conv_params *p, int32_t n, int32_t taps, tw_way way, const int8_t *w, const int32_t *b,
+TW_ALWAYS image image_at(const tw_conv_params *p, int32_t n, int32_t taps, tw_way way, const int8_t *w, const int32_t *b,
                       const int32_t *mul, const int32_t *add, TW_Y *y) {
   const int32_t filters = p->out_channels, group = n % p->groups, first = group * filters;
   const int32_t block_bytes = (filters + TW_BLOCK - 1) / TW_BLOCK * TW_BLOCK * WEIGHT_BYTES(taps);
