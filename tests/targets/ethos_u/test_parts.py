@@ -14,7 +14,7 @@ from tests.support.models import residual
 from tests.support.networks import ROOT, needs_networks
 from tests.targets.ethos_u.drawn_networks import drawn, inputs_of
 from tilewright import pipeline
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, Refusal
 from tilewright.frontends.tflite import importer
 from tilewright.ir.evaluate import evaluate, evaluate_outputs
 from tilewright.ir.graph import Builder, Graph, Node
@@ -36,7 +36,7 @@ from tilewright.targets.ethos_u.numerics import ETHOS_U_NUMERICS, MOST_OFF_WIDE
 from tilewright.targets.ethos_u.parts import ethos_u_parts
 from tilewright.targets.ethos_u.scales import meaning_of
 from tilewright.targets.ethos_u.vela import MadeByVela, VelaError
-from tilewright.targets.ethos_u.writing import RULES, written
+from tilewright.targets.ethos_u.writing import RULES, written, zero_of_bytes
 
 REASON = "pip install 'tilewright[ethos-u]'"
 NPU, TARGET = "ethos-u55-128", "cortex-m33+u55-128"
@@ -201,6 +201,15 @@ def test_networks_that_the_npu_computes_nothing_of(
         pipeline.stage(graph, TARGET, "lowered", settings=settings)
     assert why in raised.value.what
     assert "tilewright quantise" in raised.value.hint
+
+
+def test_weights_are_bytes_without_a_zero_point_or_with_one_for_all() -> None:
+    assert zero_of_bytes(np.array([[-128, 127]]), 5) == 0
+    assert zero_of_bytes(np.array([[-255, 0]]), 127) == 127
+    with pytest.raises(
+        Refusal, match=r"go from -200 to 100 without their zero points; only int8 with one zero point for all"
+    ):
+        zero_of_bytes(np.array([[-200], [100]]), 0)
 
 
 def test_a_part_that_is_wrong_as_a_whole_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,9 +128,7 @@ class Weights:
 def _weights(made: Writing, node: Node, zero: int, given: Array, w_zero: int) -> Weights:
     """`given` has a row for each filter, `zero` is what inputs are less of."""
     rows = centred(given, w_zero).astype(np.int64).reshape(len(given), -1)
-    w_zero = 0 if _are_bytes(rows) else w_zero
-    if not _are_bytes(rows + w_zero):
-        raise Refusal(f"its weights are {given.dtype}; only int8 goes to the NPU")
+    w_zero = zero_of_bytes(rows, w_zero)
     values = [
         value_per_filter(made.graph, node.operands().get(name), len(rows)) for name in ("mul", "add", _bias(node))
     ]
@@ -141,6 +139,17 @@ def _weights(made: Writing, node: Node, zero: int, given: Array, w_zero: int) ->
         raise Refusal("its bias does not fit 32 bits")
     scales = _scales_of(mul, exponent, made.meaning.scale(node.inputs[0]), made.meaning.scale(node.outputs[0]))
     return Weights((rows + w_zero).astype(np.int8), w_zero, bias.astype(np.int32), scales)
+
+
+def zero_of_bytes(rows: Array, given: int) -> int:
+    """The zero point with which weights are bytes: none, or the one that is given."""
+    for zero in (0, given):
+        if _are_bytes(rows + zero):
+            return zero
+    ends = f"from {rows.min()} to {rows.max()}"
+    raise Refusal(
+        f"its weights go {ends} without their zero points; only int8 with one zero point for all goes to the NPU"
+    )
 
 
 def _are_bytes(values: Array) -> bool:
