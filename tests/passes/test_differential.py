@@ -15,7 +15,7 @@ from tests.accelerator.folders import RESIDUAL
 from tests.accelerator.test_chains import flat
 from tests.accelerator.test_chains import residual as chained
 from tests.accelerator.test_networks import chain
-from tests.passes import differential, test_convolve
+from tests.passes import differential, test_convolve, test_signed_bytes
 from tests.passes import test_conditions as conditions
 from tests.passes.differential import VELA, Applied, differences, is_covered, is_installed, pass_names, watched
 from tests.passes.quantise.test_random import quantised_network
@@ -47,6 +47,7 @@ from tilewright.passes import Numbers, apply
 from tilewright.passes.fit.even_rows import even_rows
 from tilewright.passes.fuse_bias import FUSE_BIAS
 from tilewright.passes.numerics.hardware import LOSSLESS
+from tilewright.passes.signed_bytes import SIGNED_BYTES
 from tilewright.pipeline import DEFAULT, STAGES
 from tilewright.target.settings import Settings
 from tilewright.targets.ethos_u.numerics import ETHOS_U_NUMERICS
@@ -202,6 +203,7 @@ def apply_for_ethos_u() -> None:
     """Numerics and layouts are tried anywhere, streams where Vela is installed; of those, one: each is a process."""
     images, rows = [drawn(seed) for seed in range(6)], test_parts.network(test_parts.ROWS + 1)
     graphs = (*images, functions.network(), rows)
+    apply(pipeline.import_model(test_signed_bytes.unsigned()), (SIGNED_BYTES,))
     made = [apply(graph, (ETHOS_U_NUMERICS, test_parts.TO_LAYOUT)) for graph in graphs]
     if is_installed(VELA):
         apply(made[-1], (test_parts.TO_PARTS,))
