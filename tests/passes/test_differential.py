@@ -31,7 +31,7 @@ from tests.support.tflite_cases import FLOATS, HYBRID, QUANTISED
 from tests.targets.cpu import test_rewrites, test_scaled
 from tests.targets.ethos_u import functions, test_parts
 from tests.targets.ethos_u.drawn_networks import drawn
-from tests.targets.gpu import test_blocks, test_folded_taps, test_fused, test_padded_channels
+from tests.targets.gpu import test_blocks, test_folded_taps, test_fused, test_padded_channels, test_quantised_pixels
 from tests.targets.ita.transformers import encoder_model, feed_forward_model
 from tests.targets.pulp import test_masked_attention, test_masked_softmax
 from tilewright import pipeline
@@ -53,6 +53,7 @@ from tilewright.target.settings import Settings
 from tilewright.targets.ethos_u.numerics import ETHOS_U_NUMERICS
 from tilewright.targets.gpu import padded_channels
 from tilewright.targets.gpu.folded_taps import FOLD_TAPS
+from tilewright.targets.gpu.quantised_pixels import QUANTISE_PIXELS
 
 HARDWARE = Settings(numerics="hardware")
 ON_ITA = Settings(numerics="hardware", engines=("all",))
@@ -190,6 +191,7 @@ def apply_some() -> None:
         patch.setattr(padded_channels, "FEWEST_MACS", 0)
         apply(test_padded_channels.camera("int8", 3), (padded_channels.PAD_CHANNELS,))
     apply(test_folded_taps.patches(), (FOLD_TAPS,))
+    apply(test_quantised_pixels.camera(), (QUANTISE_PIXELS,))
     apply_for_ethos_u()
     for make in (chain, test_crossbars.dense, test_crossbars.channels_last):
         apply(make(), (mapping_pass("small", test_crossbars.SMALL.cells, test_crossbars.SMALL.crossbars),))

@@ -18,12 +18,23 @@ from tilewright.target.memory import Memory
 from tilewright.target.runner import GpuProcess
 from tilewright.target.target import Engine, Target
 from tilewright.targets.generic import target as generic
-from tilewright.targets.gpu import attention, block_products, depthwise, fast, few_rows, plain, projections, rotate
+from tilewright.targets.gpu import (
+    attention,
+    block_products,
+    depthwise,
+    fast,
+    few_rows,
+    plain,
+    projections,
+    quantised_pixels,
+    rotate,
+)
 from tilewright.targets.gpu.costs import processor_costs, with_costs
 from tilewright.targets.gpu.depthwise import TURN_DEPTHWISE
 from tilewright.targets.gpu.folded_taps import FOLD_TAPS
 from tilewright.targets.gpu.padded_channels import PAD_CHANNELS
 from tilewright.targets.gpu.projections import JOIN_PROJECTIONS
+from tilewright.targets.gpu.quantised_pixels import QUANTISE_PIXELS
 from tilewright.targets.gpu.rotate import FUSE_ROTATIONS
 from tilewright.targets.gpu.transfers import TRANSFERS
 
@@ -54,6 +65,7 @@ COMPUTING = (
     *attention.KERNELS,
     *rotate.KERNELS,
     *projections.KERNELS,
+    *quantised_pixels.KERNELS,
     *plain.KERNELS,
 )
 KERNELS = (TRANSFERS.into, TRANSFERS.out_of, *map(with_costs, COMPUTING))
@@ -62,7 +74,7 @@ GPU = Engine(
     KERNELS,
     passes=(FUSE_ROTATIONS,),
     late_passes=(*fast.PASSES, TURN_DEPTHWISE, *attention.PASSES, JOIN_PROJECTIONS),
-    stored_passes=(FOLD_TAPS, PAD_CHANNELS),
+    stored_passes=(FOLD_TAPS, PAD_CHANNELS, QUANTISE_PIXELS),
     explain_skipped=no_kernel,
     transfers=TRANSFERS,
 )

@@ -1,5 +1,6 @@
 /* y = saturate(round(x / scale) + zero), ties to even; what is not a number gives the lowest value */
 #include "gpu.h"
+#include "gpu_quantise.h"
 #include "quantizelinear.h"
 
 #ifndef TW_NAME
@@ -12,22 +13,13 @@ static inline int32_t results(const tw_quantizelinear_params *p) { return p->out
 
 static inline tw_grid grid(const tw_quantizelinear_params *params) { return tw_items(results(params)); }
 
-/* Floats from 2^23 on have no fraction. */
-static inline int32_t round_half_even(float x) {
-  const float no_fraction = 12582912.0f, up = x + no_fraction;
-  return (int32_t)(up - no_fraction);
-}
-
 TW_GPU void group(const tw_quantizelinear_params *params, const float *x, const float *scale, const TW_ZERO *zero,
                   TW_Y *y) {
   TW_ITEMS(t) {
     const int32_t i = TW_GROUP_X * TW_GROUP_SIZE + t;
     if (i < results(params)) {
-      const int32_t channel = i / params->inner % params->channels, offset = zero[channel];
-      const float low = (float)(params->low - offset), high = (float)(params->high - offset);
-      const float value = x[i] / scale[channel];
-      const float clamped = value >= low ? value <= high ? value : high : low;
-      y[i] = (TW_Y)(round_half_even(clamped) + offset);
+      const int32_t channel = i / params->inner % params->channels;
+      y[i] = (TW_Y)tw_quantised(x[i], scale[channel], zero[channel], params->low, params->high);
     }
   }
 }
