@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -219,11 +220,13 @@ def test_a_program_of_torch_export_may_be_called_otherwise(tmp_path: Path) -> No
 def test_what_has_no_graph_is_refused(x: Any, tmp_path: Path) -> None:
     torch.save({"w": x}, tmp_path / "weights.pt")
     (tmp_path / "broken.pt2").write_bytes(b"no program")
+    shutil.copy(tmp_path / "weights.pt", tmp_path / "other.pt2")
     for model, what in (
         (Block().eval(), "needs example inputs"),
         (x, "is a Tensor"),
         (tmp_path / "weights.pt", "not a graph"),
-        (tmp_path / "broken.pt2", "is not a program of torch.export"),
+        (tmp_path / "broken.pt2", r"is no .pt2 file, or is damaged"),
+        (tmp_path / "other.pt2", "is not a program of torch.export"),
         (tmp_path / "absent.pt2", "cannot be read"),
     ):
         with pytest.raises(tw.CompileError, match=what):
@@ -395,7 +398,7 @@ def test_pools_with_a_divisor_of_their_own(pool: Any) -> None:
 def test_what_the_exporter_drops_is_refused_with_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
     from tilewright.frontends.torch import operations
 
-    monkeypatch.setattr(operations, "written_out", lambda exported: exported)
+    monkeypatch.setattr(operations, "written_out", lambda exported, all_parts=False: exported)
     x = torch.randn(1, 3, 8, 8)
     module = nn.Sequential(nn.Conv2d(3, 8, 3), Pools(2, divisor_override=3), nn.Flatten()).eval()
     with pytest.raises(tw.CompileError) as error:
