@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import email
 import os
 import re
@@ -24,12 +23,6 @@ PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 """That the package says it is for."""
 LONGEST = 600
 """Seconds."""
-
-
-@pytest.mark.fast
-def test_every_source_is_of_the_oldest_python() -> None:
-    for path in sorted((ROOT / "src").rglob("*.py")):
-        ast.parse(path.read_text(encoding="utf-8"), str(path), feature_version=(3, 10))
 
 
 @pytest.mark.fast

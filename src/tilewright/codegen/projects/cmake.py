@@ -59,13 +59,15 @@ def _entry(script: str) -> str:
 
 
 TRIPLE = "-target"
+UNCHECKED = "-fno-sanitize=undefined"
+"""Else zig would build a runtime for its checks first, which takes 20 s, for CMake's own look at the compiler."""
 
 
 def _zig_flags(flags: tuple[str, ...]) -> dict[str, str]:
     """What is given to zig first, and what says for which core. The project says how to optimise."""
     at = flags.index(TRIPLE) if TRIPLE in flags else len(flags)
     others = (flag for flag in (*flags[:at], *flags[at + 2 :]) if not flag.startswith("-O"))
-    return {"compiler": shlex.join(["cc", *flags[at : at + 2]]), "flags": shlex.join(others)}
+    return {"compiler": shlex.join(["cc", *flags[at : at + 2], UNCHECKED]), "flags": shlex.join(others)}
 
 
 def _host(project: Project) -> dict[str, Content]:
