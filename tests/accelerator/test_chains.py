@@ -138,6 +138,7 @@ def flat(is_constant: bool) -> Graph:
     return builder.build()
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("is_constant", [True, False])
 def test_a_reshape_breaks_no_chain(is_constant: bool) -> None:
     """Of a sum behind it, the other summand is seen in the shape that the convolution gives."""

@@ -33,6 +33,7 @@ def test_every_operator_and_every_kernel_of_the_target_has_samples(target: Targe
     assert own <= {case.kernel.stem for case in cases(target.name)}
 
 
+@pytest.mark.in_turns(3)
 @CLUSTERS
 def test_costs_of_the_target_are_of_its_kernels(target: Target) -> None:
     """Whoever adds a kernel or changes its features runs `tilewright calibrate`."""

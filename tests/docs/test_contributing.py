@@ -162,6 +162,7 @@ def test_one_command_measures_a_kernel(copy: Path) -> None:
     assert after == before
 
 
+@pytest.mark.in_turns(3)
 def test_a_board_is_one_file(copy: Path) -> None:
     (_,) = added(copy, BOARD)
     assert "needs 20416 bytes, 16384 available" in script(copy, """
@@ -191,6 +192,7 @@ assert _platform("duo").memories[0].size == 32768, "tilewright sim --platform du
 """)  # fmt: skip
 
 
+@pytest.mark.in_turns(3)
 def test_an_accelerator_is_one_folder(copy: Path) -> None:
     assert folders(added(copy, ACCELERATOR)) == {"src/tilewright/targets/reluboard"}
     kernels = script(copy, """

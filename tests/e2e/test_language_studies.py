@@ -45,6 +45,7 @@ def test_steps_cost_more_the_more_is_cached(decoding: Program) -> None:
     assert costs[0].microjoules < costs[CACHED].microjoules
 
 
+@pytest.mark.in_turns(3)
 def test_a_decoder_that_has_read_a_text(model: Model, decoding: Program) -> None:
     """Its first call is the step that comes behind the text: the same scores in the same time."""
     steps = [feeds(1, position) for position in range(CACHED + 1)]

@@ -88,6 +88,7 @@ PLACES = {
 }
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("dtype", [TensorProto.INT4, TensorProto.UINT2], ids=TensorProto.DataType.Name)
 def test_on_the_virtual_soc(dtype: int, place: str) -> None:

@@ -80,6 +80,7 @@ def test_convolutions(drawn: Case) -> None:
     derivatives.check(drawn.op, drawn.arrays)
 
 
+@pytest.mark.in_turns(3)
 @given(transposed())
 @examples(40)
 def test_transposed_convolutions(drawn: Case) -> None:

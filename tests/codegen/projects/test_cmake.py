@@ -51,6 +51,7 @@ def check_board(tmp_path: Path, toolchain: str, target: str) -> None:
     assert machine.stdout.startswith(result())
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("toolchain", ["zig", "arm-none-eabi-gcc"])
 def test_a_board(tmp_path: Path, toolchain: str) -> None:
     check_board(tmp_path, toolchain, "cortex-m4")
@@ -79,5 +80,7 @@ def test_zig_and_its_arguments_are_a_list_of_two() -> None:
     """CMake 3.18 and older take no other; projects ask for 3.13."""
     text = content("cmake")["cmake/zig.cmake"]
     assert isinstance(text, str)
-    lists = re.findall(r'^set\(CMAKE_(C|ASM)_COMPILER \$\{ZIG\} "cc -target [\w-]+ -fno-sanitize=undefined"\)$', text, re.MULTILINE)
+    lists = re.findall(
+        r'^set\(CMAKE_(C|ASM)_COMPILER \$\{ZIG\} "cc -target [\w-]+ -fno-sanitize=undefined"\)$', text, re.MULTILINE
+    )
     assert lists == ["C", "ASM"]

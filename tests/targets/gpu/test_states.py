@@ -66,6 +66,7 @@ def test_where_states_are(fake: Fake, on_processor: bool) -> None:
     assert ("counter_kept" in fake.text) == (not on_processor)
 
 
+@pytest.mark.in_turns(3)
 def test_contexts_have_states_of_their_own(fake: Fake) -> None:
     gc.collect()
     before = fake.allocated

@@ -89,6 +89,7 @@ def test_the_cores_agree(layers: list[Layer]) -> None:
     check(share(tried, 8), SIRACUSA, 8)
 
 
+@pytest.mark.in_turns(3)
 def test_n_eureka_agrees(layers: list[Layer]) -> None:
     for one in layers:
         offer = one.offer

@@ -78,6 +78,7 @@ def test_options_agree(settings: Settings) -> None:
     assert compiled("residual", settings).check().first_difference is None
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("name", ["residual", "odd_sizes", "joined"])
 def test_a_dma_without_strides(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A platform whose DMA moves single runs only is described by one field: rows are commands of their own."""

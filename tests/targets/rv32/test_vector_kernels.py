@@ -68,6 +68,7 @@ def test_products_and_ties() -> None:
     run_on_board(cases, VECTORS)
 
 
+@pytest.mark.in_turns(3)
 def test_a_quarter_of_the_instructions_is_left_at_most() -> None:
     random = default_rng(2)
     dense = image(random, "double", (24, 24, 1, 1), 1, 8)
