@@ -19,6 +19,7 @@ from tilewright.bringup.beside_rtl import check_beside_rtl
 from tilewright.bringup.check import check_folder, run_jobs
 from tilewright.bringup.fit import fit_to_rtl
 from tilewright.bringup.skeleton import new_folder
+from tilewright.bringup.sources import drivers
 from tilewright.errors import CompileError
 from tilewright.sim.rtl.build import rtl_library
 from tilewright.sim.rtl.ports import Port, interface
@@ -52,6 +53,13 @@ def failure(words: str) -> str:
 @has_verilator
 def test_skeleton(products: Path) -> None:
     assert [found.jobs for found in check_folder(str(products), "rv32", jobs=3)] == [3, 3]
+
+
+def test_the_register_map_is_that_of_the_declaration(products: Path) -> None:
+    path = products / "accelerator.py"
+    path.write_text(path.read_text().replace("a b bias", "b a bias"))
+    text = drivers(f"{products}:rtl=1", "rv32")["products_registers.vh"]
+    assert "localparam REG_B = 0;\nlocalparam REG_A = 4;\nlocalparam REG_BIAS = 8;\n" in text
 
 
 @pytest.mark.thorough
@@ -147,7 +155,7 @@ def test_data_that_verilog_reads_and_files_of_other_folders(products: Path) -> N
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("assign busy = state != IDLE;", "assign busy = state != IDLE", "device.v:36:3: syntax error"),
+        ("assign busy = state != IDLE;", "assign busy = state != IDLE", "device.v:35:3: syntax error"),
         ("    reg_rdata = {31'd0, done};\n", "", "a latch"),
         (
             "reg_ready = 1'b1;",

@@ -8,6 +8,8 @@ from dataclasses import field
 from tilewright.passes import Pass
 from tilewright.records import dataclass
 
+MADE = "Generated from the accelerator's declaration: change that instead."
+"""What files say that are written from it."""
 WORD = 4
 """Bytes of a register."""
 READ_WRITE, READ_ONLY = "rw", "r"

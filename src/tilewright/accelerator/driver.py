@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tilewright.accelerator.declaration import Accelerator, Event, Register
+from tilewright.accelerator.declaration import MADE, Accelerator, Event, Register
 from tilewright.accelerator.kernels import UNUSED, Driver
 from tilewright.accelerator.unit import Unit
 
-MADE = "Generated from the accelerator's declaration: change that instead."
 STATIC = Path(__file__).parent / "c"
 """C that is the same for all accelerators."""
 

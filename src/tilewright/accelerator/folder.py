@@ -12,7 +12,7 @@ from tilewright.accelerator.check_declaration import check_declaration
 from tilewright.accelerator.crossbars.declaration import Crossbar
 from tilewright.accelerator.declaration import Accelerator
 from tilewright.accelerator.device import AcceleratorDevice
-from tilewright.accelerator.rtl import rtl_header
+from tilewright.accelerator.rtl import registers_file, registers_in_verilog, rtl_header
 from tilewright.accelerator.unit import ANY, Costs
 from tilewright.errors import CompileError
 from tilewright.records import dataclass
@@ -137,9 +137,11 @@ def verilog(folder: Path, accelerator: Accelerator) -> list[Path]:
 def rtl_device(folder: Path, accelerator: Accelerator) -> RtlDevice:
     top = accelerator.rtl.top if accelerator.rtl else ""
     sources = tuple(verilog(folder, accelerator))
+    included = {registers_file(accelerator): registers_in_verilog(accelerator)}
     return RtlDevice(
-        accelerator.name, sources, top or accelerator.name, rtl_header(accelerator), dict(accelerator.parameters)
-    )
+        accelerator.name, sources, top or accelerator.name, rtl_header(accelerator), dict(accelerator.parameters),
+        included,
+    )  # fmt: skip
 
 
 def _costs(folder: Path) -> dict[str, Costs]:

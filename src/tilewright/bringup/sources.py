@@ -1,4 +1,4 @@
-"""The C that is made from a declaration, to be read."""
+"""What is made from a declaration, to be read: C, and what a device in Verilog includes."""
 
 from __future__ import annotations
 
@@ -13,4 +13,5 @@ def drivers(words: str, target_name: str) -> dict[str, str]:
     engine = next(engine for engine in target.engines if engine.name == unit.name)
     headers = [f"{unit.accelerator.name}_registers.h", f"{unit.name}_unit.h"]
     names = [*headers, *(name for kernel in engine.kernels for name in (kernel.params_header, kernel.source))]
-    return {name: target.kernel_text(name) for name in names}
+    included = dict(unit.rtl.included) if unit.rtl else {}
+    return included | {name: target.kernel_text(name) for name in names}

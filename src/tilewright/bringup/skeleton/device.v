@@ -20,12 +20,11 @@ module NAME (
     input wire mem_rvalid,
     input wire [31:0] mem_rdata
 );
-  // In the order of accelerator.py.
-  localparam A = 0, B = 1, BIAS = 2, RESULT = 3, ROWS = 4, INNER = 5, COLUMNS = 6, B_ROW = 7, B_COLUMN = 8, A_ZERO = 9,
-      B_ZERO = 10, START = 11, DONE = 12;
+  // REG_A and so on: where the registers are, in bytes, as accelerator.py has them.
+`include "NAME_registers.vh"
   localparam IDLE = 3'd0, GET_BIAS = 3'd1, GET_A = 3'd2, GET_B = 3'd3, ADD = 3'd4, STORE = 3'd5;
 
-  reg [31:0] value[0:10];
+  reg [31:0] value[0:REG_START/4-1];
   reg done;
   reg [2:0] state, asked;
   reg [31:0] m, n, k, a_row, a_at, b_at, b_top, bias_at, result_at;
@@ -39,16 +38,16 @@ module NAME (
   assign mem_wdata = total;
   assign mem_strobe = 4'hf;
 
-  wire [3:0] number = reg_address[5:2];
-  wire starts = reg_valid && reg_write && {28'd0, number} == START;
+  wire is_value = {24'd0, reg_address} < REG_START;
+  wire starts = reg_valid && reg_write && {24'd0, reg_address} == REG_START;
   wire [7:0] got = mem_rdata[8*lane+:8];
   wire signed [31:0] got_value = {{24{got[7]}}, got};
-  wire is_last = k + 1 == value[INNER];
-  wire ends_row = n + 1 == value[COLUMNS];
+  wire is_last = k + 1 == value[REG_INNER/4];
+  wire ends_row = n + 1 == value[REG_COLUMNS/4];
 
   always @* begin
     reg_rdata = {31'd0, done};
-    if ({28'd0, number} < START) reg_rdata = value[number];
+    if (is_value) reg_rdata = value[reg_address[5:2]];
   end
 
   wire [31:0] byte_at = state == GET_A ? a_at : b_at;
@@ -59,18 +58,18 @@ module NAME (
   end
 
   always @(posedge clk) begin
-    if (reg_valid && reg_write && {28'd0, number} < START) value[number] <= reg_wdata;
+    if (reg_valid && reg_write && is_value) value[reg_address[5:2]] <= reg_wdata;
     if (starts) begin
       done <= 1'b0;
       m <= 0;
       n <= 0;
       k <= 0;
-      a_row <= value[A];
-      a_at <= value[A];
-      b_top <= value[B];
-      b_at <= value[B];
-      bias_at <= value[BIAS];
-      result_at <= value[RESULT];
+      a_row <= value[REG_A/4];
+      a_at <= value[REG_A/4];
+      b_top <= value[REG_B/4];
+      b_at <= value[REG_B/4];
+      bias_at <= value[REG_BIAS/4];
+      result_at <= value[REG_RESULT/4];
       state <= GET_BIAS;
     end
 
@@ -78,8 +77,8 @@ module NAME (
     asked <= mem_grant ? state : IDLE;
     lane <= byte_at[1:0];
     if (mem_rvalid && asked == GET_BIAS) total <= mem_rdata;
-    if (mem_rvalid && asked == GET_A) a_value <= got_value - value[A_ZERO];
-    if (mem_rvalid && asked == GET_B) total <= total + a_value * (got_value - value[B_ZERO]);
+    if (mem_rvalid && asked == GET_A) a_value <= got_value - value[REG_A_ZERO/4];
+    if (mem_rvalid && asked == GET_B) total <= total + a_value * (got_value - value[REG_B_ZERO/4]);
 
     case (state)
       GET_BIAS: if (mem_grant) state <= GET_A;
@@ -88,7 +87,7 @@ module NAME (
       if (mem_grant) begin
         k <= k + 1;
         a_at <= a_at + 1;
-        b_at <= b_at + value[B_ROW];
+        b_at <= b_at + value[REG_B_ROW/4];
         state <= is_last ? ADD : GET_A;
       end
       ADD: state <= STORE;
@@ -97,14 +96,14 @@ module NAME (
         k <= 0;
         n <= ends_row ? 0 : n + 1;
         m <= ends_row ? m + 1 : m;
-        a_row <= ends_row ? a_row + value[INNER] : a_row;
-        a_at <= ends_row ? a_row + value[INNER] : a_row;
-        b_top <= ends_row ? value[B] : b_top + value[B_COLUMN];
-        b_at <= ends_row ? value[B] : b_top + value[B_COLUMN];
-        bias_at <= ends_row ? value[BIAS] : bias_at + 4;
+        a_row <= ends_row ? a_row + value[REG_INNER/4] : a_row;
+        a_at <= ends_row ? a_row + value[REG_INNER/4] : a_row;
+        b_top <= ends_row ? value[REG_B/4] : b_top + value[REG_B_COLUMN/4];
+        b_at <= ends_row ? value[REG_B/4] : b_top + value[REG_B_COLUMN/4];
+        bias_at <= ends_row ? value[REG_BIAS/4] : bias_at + 4;
         result_at <= result_at + 4;
         state <= GET_BIAS;
-        if (ends_row && m + 1 == value[ROWS]) begin
+        if (ends_row && m + 1 == value[REG_ROWS/4]) begin
           state <= IDLE;
           done  <= 1'b1;
         end

@@ -15,8 +15,17 @@ from tilewright.errors import CompileError
 from tilewright.records import dataclass
 from tilewright.sim.library import GUARD
 from tilewright.sim.rtl.ports import TOP, Interface, interface, top_module
-from tilewright.sim.rtl.reading import FLAGS, check_said, includes, read_module, run, verilator, version
-from tilewright.sim.rtl.sources import digest_of, files, folders, reads_data
+from tilewright.sim.rtl.reading import (
+    FLAGS,
+    check_said,
+    include_folders,
+    includes,
+    read_module,
+    run,
+    verilator,
+    version,
+)
+from tilewright.sim.rtl.sources import digest_of, files, folders, reads_data, write_included
 from tilewright.toolchain.compiler import (
     UNSANITISED,
     Compiler,
@@ -52,6 +61,8 @@ class RtlDevice:
     """Macros for rtl_device.cpp: registers, the end of a job, the clock's divider."""
     parameters: Mapping[str, int | float] = field(default_factory=dict)
     """Of the accelerator; those that the module has in upper case are set."""
+    included: Mapping[str, str] = field(default_factory=dict)
+    """Files that its Verilog may include, by name; a file of that name beside it is not read."""
 
     @property
     def where(self) -> str:
@@ -87,7 +98,8 @@ def kept_library(key: str, where: str, build: Callable[[Path], None]) -> Path:
 
 def _key(device: RtlDevice, waves: str) -> str:
     own = [HARNESS, GUARD, GUARD.parent / "user_device.h", *sorted(ADAPTERS.glob("*.v"))]
-    words = [device.top, _header(device), waves, *map(str, sorted(device.parameters.items()))]
+    words = [device.top, _header(device), waves]
+    words += map(str, [*sorted(device.parameters.items()), *sorted(device.included.items())])
     return library_key([*files(device.sources), *own], *words)
 
 
@@ -119,11 +131,12 @@ def _build_into(folder: Path, device: RtlDevice, waves: str) -> None:
 
 def connected(device: RtlDevice, folder: Path) -> Interface:
     """Its ports, checked; the top that connects them is written to the folder."""
-    module = read_module(device.sources, device.top, device.where)
+    write_included(device.included, folder)
+    module = read_module(device.sources, device.top, device.where, included=device.included)
     given = {name.upper(): value for name, value in device.parameters.items() if name.upper() in module.parameters}
     if given:
         words = [f"-G{name}={value}" for name, value in given.items()]
-        module = read_module(device.sources, device.top, device.where, words)
+        module = read_module(device.sources, device.top, device.where, words, device.included)
     found = interface(device.top, module.ports, device.where)
     (folder / f"{TOP}.v").write_text(top_module(device.top, found, module.ports, given))
     return found
@@ -138,7 +151,7 @@ def _verilate(device: RtlDevice, folder: Path, waves: str) -> None:
 def verilating(top: str, sources: Sequence[Path], places: Sequence[Path], more: Sequence[str] = ()) -> list[str]:
     """The command that writes C++ of a module into the folder in which it runs."""
     words = [verilator(), "--cc", "--Mdir", ".", "--prefix", f"V{TOP}", "--top-module", top, "-O3", "--no-timing"]
-    words += ["--x-assign", "fast", "--x-initial", "fast", *FLAGS, *more, *(f"+incdir+{place}" for place in places)]
+    words += ["--x-assign", "fast", "--x-initial", "fast", *FLAGS, *more, *include_folders(places)]
     return [*words, *map(str, sources)]
 
 

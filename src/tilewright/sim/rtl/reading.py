@@ -6,15 +6,16 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from xml.etree import ElementTree
 
 from tilewright.errors import CompileError
 from tilewright.records import dataclass
 from tilewright.sim.rtl.ports import Port
-from tilewright.sim.rtl.sources import folders
+from tilewright.sim.rtl.sources import folders, write_included
 
 REFUSED = ("LATCH", "UNOPTFLAT", "MULTIDRIVEN", "IMPLICIT", "PINMISSING", "PINNOTFOUND", "MODDUP", "COMBDLY")
 """Warnings of verilator's that are errors here: the hardware would not be what simulation shows."""
@@ -63,14 +64,23 @@ def run(words: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
         raise CompileError(words[0], f"cannot be run: {error}", "apt-get install verilator") from None
 
 
-def read_module(sources: Sequence[Path], name: str, where: str, parameters: Sequence[str] = ()) -> Module:
+def read_module(
+    sources: Sequence[Path], name: str, where: str, parameters: Sequence[str] = (),
+    included: Mapping[str, str] = MappingProxyType({}),
+) -> Module:  # fmt: skip
     """The module of that name, with these parameters set (`-GNAME=VALUE`)."""
     with tempfile.TemporaryDirectory() as draft:
+        write_included(included, Path(draft))
         made = Path(draft) / "module.xml"
         words = [verilator(), "--xml-only", "--xml-output", str(made), *FLAGS, *parameters, "--top-module", name]
-        done = run([*words, *(f"+incdir+{place}" for place in folders(sources)), *map(str, sources)], Path(draft))
+        done = run([*words, *include_folders(folders(sources)), *map(str, sources)], Path(draft))
         check_said(done, sources, name, where)
         return _module(ElementTree.parse(made).getroot(), name)
+
+
+def include_folders(places: Sequence[Path]) -> list[str]:
+    """The one in which verilator runs comes first."""
+    return ["+incdir+.", *(f"+incdir+{place}" for place in places)]
 
 
 def check_said(done: subprocess.CompletedProcess[str], sources: Sequence[Path], name: str, where: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tilewright.errors import CompileError
@@ -26,6 +26,12 @@ def files(sources: Sequence[Path], suffixes: Sequence[str] = SUFFIXES) -> list[P
     """The sources, and what lies beside them. Simulators read data when they begin, synthesis puts them into gates."""
     beside = {path for folder in folders(sources) for path in folder.iterdir() if path.suffix in suffixes}
     return sorted({*beside, *sources})
+
+
+def write_included(texts: Mapping[str, str], folder: Path) -> None:
+    """Files that sources may include, where a tool that reads them runs: it looks there first."""
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def digest_of(paths: Iterable[Path], *words: str) -> str:
