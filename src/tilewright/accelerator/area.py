@@ -35,8 +35,8 @@ SCRIPTS = {
     ICE40: "synth_ice40 -dsp -top {top}",
     XILINX: "synth_xilinx -family xc7 -flatten -top {top}",
 }
-"""Of gates: what `synth` does without its passes over gates around its `abc`: they take half of the time, and `abc` does
-the same."""
+"""Of gates: what `synth` does, without its passes over gates around its `abc`. They take half of the time, and `abc`
+does the same."""
 
 
 @dataclass(frozen=True)
