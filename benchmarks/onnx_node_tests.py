@@ -1,29 +1,82 @@
 """How many of onnx's node tests pass, are refused (and why), or are wrong.
 
-python benchmarks/onnx_node_tests.py [--target cpu]
+python benchmarks/onnx_node_tests.py [--target NAME] [--cpu PROCESSOR] [--part K/N] [--results FILE] [--jobs N]
+
+Any target will do. On those that are simulated or emulated, programs hold two dozen tests each. `--results` keeps the
+outcomes, a line each, and a later run with the same file goes on where this one has ended. `--part 2/8` takes the
+second of eight parts, each of which has some tests of every operator.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import sys
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
+from functools import partial
+from itertools import chain
+from multiprocessing import get_context
 from pathlib import Path
 
+from onnx.backend.test.case.test_case import TestCase
 from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
-from tests.e2e.onnx_nodes import Outcome, node_tests, run_all
+from benchmarks import node_tests_together
+from benchmarks.node_tests_together import Place
+from tests.e2e.onnx_nodes import Outcome, parts, run_all
+
+from tilewright import targets
+from tilewright.target.runner import HostProcess
+from tilewright.target.settings import Settings
+
+TOGETHER = 24
+"""Tests in a program that is simulated."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--target", default="generic", choices=["generic", "cpu", "gpu"])
-    target = parser.parse_args().target
-    outcomes = list(run_all(os.cpu_count() or 1, node_tests(), target))
+    parser.add_argument("--target", default="generic")
+    parser.add_argument("--cpu", default="")
+    parser.add_argument("--part", default="1/1")
+    parser.add_argument("--results", type=Path)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    _print(_outcomes(parser.parse_args()), parser.parse_args().target)
+
+
+def _outcomes(options: argparse.Namespace) -> list[Outcome]:
+    """Those that a file has, and the others as they come, which the file then has as well."""
+    known: Path | None = options.results
+    lines = known.read_text(encoding="utf-8").splitlines() if known and known.exists() else []
+    outcomes = [Outcome(**json.loads(line)) for line in lines]
+    part, count = map(int, options.part.split("/"))
+    done = {outcome.name for outcome in outcomes}
+    for outcome in _run([case for case in parts(count)[part - 1] if case.name not in done], options):
+        outcomes.append(outcome)
+        if known:
+            with known.open("a", encoding="utf-8") as file:
+                print(json.dumps(asdict(outcome)), file=file)
+    return outcomes
+
+
+def _run(cases: Sequence[TestCase], options: argparse.Namespace) -> Iterator[Outcome]:
+    if isinstance(targets.find(options.target).runner, HostProcess) and not options.cpu:
+        yield from run_all(options.jobs, cases, options.target)
+        return
+    limit = {"time_limit": 1.0} if targets.find(options.target).is_tiled else {}
+    run = partial(node_tests_together.outcomes, place=Place(options.target, Settings(cpu=options.cpu, **limit)))
+    groups = [cases[first : first + TOGETHER] for first in range(0, len(cases), TOGETHER)]
+    with ProcessPoolExecutor(options.jobs, get_context("spawn")) as pool:
+        yield from chain.from_iterable(pool.map(run, groups))
+
+
+def _print(outcomes: Sequence[Outcome], target: str) -> None:
     console = Console()
     summary = Table(title=f"{len(outcomes)} node tests of onnx, compiled to C for {target} and run")
     summary.add_column("outcome")

@@ -144,12 +144,20 @@ def _compare(program: HostPrograms, number: int, made: Made) -> Outcome:
             ran = program.run(dict(zip(graph.inputs, map(array_of, inputs), strict=True)), number=number).outputs
         except Exception as error:
             return _wrong(made.case.name, error)
-        counts = [int(ran[name][0]) for name in outputs[len(wanted) :]]  # of results that data gives their length
-        for position, (tensor, value) in enumerate(zip(outputs, wanted, strict=False)):
-            found = _as_many(ran[tensor], array_of(value), counts)
-            if problem := difference(found, array_of(value), made.case.rtol):
-                return Outcome(made.case.name, "wrong", f"output {position}: {problem}")
+        problem = problem_of([ran[name] for name in outputs], [array_of(value) for value in wanted], made.case.rtol)
+        if problem:
+            return Outcome(made.case.name, "wrong", problem)
     return Outcome(made.case.name, "passed")
+
+
+def problem_of(found: Sequence[Array], wanted: Sequence[Array], case_relative: float) -> str:
+    """The first output that is not as wanted; nothing where all are. Behind those of the case stand counts of results
+    that data gives their length."""
+    counts = [int(array[0]) for array in found[len(wanted) :]]
+    for position, (array, value) in enumerate(zip(found, wanted, strict=False)):
+        if problem := difference(_as_many(array, value, counts), value, case_relative):
+            return f"output {position}: {problem}"
+    return ""
 
 
 def _as_many(found: Array, wanted: Array, counts: Sequence[int]) -> Array:

@@ -8,7 +8,8 @@
 static inline tw_share tw_share_of_run(int32_t count, int32_t bytes) {
   const int32_t words = (int32_t)(((uint32_t)(count * bytes) + 4 * TW_CORES - 1) / (4 * TW_CORES));
   if (words < 16) return tw_share_of(count);
-  const int32_t each = 4 * (words | 1) / bytes, first = each * tw_core(), end = first + each;
+  const int32_t each = (4 * (words | 1) + bytes - 1) / bytes;  /* elements of two words end on a whole one */
+  const int32_t first = each * tw_core(), end = first + each;
   const tw_share share = {first < count ? first : count, end < count ? end : count};
   return share;
 }
