@@ -2,8 +2,8 @@
 
 Layers, sums and products get factors that three float32 scales of a TensorFlow Lite file give, and stay what they are.
 Means over whole images and requantisations of their own become convolutions with a filter for each channel. Functions
-of 16 bits become tables of 513 words and a requantisation to bytes. The choice is part of the operator, made before the
-reference is taken: it does not depend on who computes a layer.
+of 16 bits become tables of 513 words and a requantisation to bytes, and a softmax has numbers of 32 bits. The choice is
+part of the operator, made before the reference is taken: it does not depend on who computes a layer.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from tilewright.ops.qlinearaveragepool import QLinearAveragePool
 from tilewright.ops.qlinearfunction import QLinearFunction, fraction_bits
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
+from tilewright.ops.qlinearsoftmax import QLinearSoftmax
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.tfliteadd import Summand, TfliteAdd
@@ -34,6 +35,7 @@ from tilewright.passes import Complaint, Numbers, Pass
 from tilewright.passes.rewriting import rewrite
 from tilewright.records import dataclass
 from tilewright.targets.ethos_u.scales import Meaning, is_close, meaning_of, product_ratio, ratios
+from tilewright.targets.ethos_u.softmax_numbers import softmax_of_words
 
 LEFT = 20
 """Bits by which TensorFlow Lite shifts summands of 8 bits."""
@@ -64,6 +66,7 @@ KINDS = (
     "QLinearAdd",
     "QLinearMul",
     "QLinearReduceMean",
+    "QLinearSoftmax",
     "QLinearAveragePool",
     "RequantShift",
 )
@@ -96,6 +99,8 @@ def _rounded_twice(graph: Graph, meaning: Meaning, node: Node, builder: Builder)
         return _one(builder, node, _sum(graph, meaning, node, node.op))
     if isinstance(node.op, QLinearMul):
         return _one(builder, node, _product(graph, meaning, node, node.op))
+    if isinstance(node.op, QLinearSoftmax):
+        return softmax_of_words(graph, node, builder)
     if isinstance(node.op, MatMul) and not set(node.inputs[:2]) & set(graph.constants):
         return _one(builder, node, _halves_up(node.op))
     found = _layer(graph, meaning, node)

@@ -24,6 +24,7 @@ from tilewright.ir.unused import drop_unused
 from tilewright.ops._ethosu import EthosU
 from tilewright.ops.conv import Conv
 from tilewright.ops.maxpool import MaxPool
+from tilewright.ops.qlinearsoftmax import QLinearSoftmax
 from tilewright.ops.transpose import Transpose
 from tilewright.passes import Pass
 from tilewright.passes.layout.channels_last import ChannelPosition, with_layout
@@ -33,6 +34,8 @@ from tilewright.target.target import Target
 from tilewright.targets.ethos_u.costs import SLOWER, costs_of
 from tilewright.targets.ethos_u.products import with_products
 from tilewright.targets.ethos_u.scales import Meaning, meaning_of, moves
+from tilewright.targets.ethos_u.softmax_numbers import why_not_words
+from tilewright.targets.ethos_u.softmaxes import with_softmaxes
 from tilewright.targets.ethos_u.tables import with_tables
 from tilewright.targets.ethos_u.vela import PLAIN, VelaError, compiled_by_vela
 from tilewright.targets.ethos_u.writing import written
@@ -40,6 +43,7 @@ from tilewright.targets.ethos_u.writing import written
 WEIGHED = (Transpose,)
 """Operators that the NPU may be slower at: Vela makes thousands of operations of some."""
 DIFFERS = "Vela's stream gives other results than the network"
+SOONER = "the core computes it in fewer cycles"
 SEED = 20
 SHOWN = 2
 """Layers whose reasons an error tells."""
@@ -68,7 +72,9 @@ def with_parts(npu: str, core: Target | None, graph: Graph) -> Graph:
     """The graph with streams. A network that comes from Vela has its streams already."""
     if any(isinstance(node.op, EthosU) for node in graph.nodes):
         return graph
-    graph, left_to_core = with_products(npu, core, graph)
+    graph, products_left = with_products(npu, core, graph)
+    graph, softmaxes_left = with_softmaxes(npu, core, graph)
+    left_to_core = products_left | softmaxes_left
     meaning = meaning_of(graph)
     reasons = {node.key: why for node in graph.nodes if (why := _refusal(graph, meaning, node))} | left_to_core
     cuts = set[str]()
@@ -106,6 +112,8 @@ def _refusal(graph: Graph, meaning: Meaning, node: Node) -> str:
 
 def why_on_core(graph: Graph, node: Node) -> str:
     """For tables: of a node that is no stream."""
+    if isinstance(node.op, QLinearSoftmax):
+        return why_not_words(graph, node, node.op) or SOONER
     return _refusal(graph, meaning_of(graph), node) or "it computes too little, or Vela leaves it: notes say why"
 
 

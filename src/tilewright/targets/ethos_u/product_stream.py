@@ -3,22 +3,14 @@ has written them. Vela refuses such layers; its interface for single operations 
 
 from __future__ import annotations
 
-import contextlib
-import importlib
-import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-import numpy as np
-
-from tilewright.errors import Refusal
 from tilewright.ir.types import Array
 from tilewright.ops._ethosu import ARENA, WEIGHTS
 from tilewright.records import dataclass
-from tilewright.sim.ethos_u.configurations import find_configuration
-from tilewright.sim.ethos_u.timing import stream_cycles
-from tilewright.targets.ethos_u.vela import check_installed
+from tilewright.targets.ethos_u.single_operations import Block, driver_payload, fastest_block, vela_api
 
 Places = tuple[tuple[int, int], ...]
 """Where bytes begin, and how many there are."""
@@ -51,25 +43,16 @@ class Matrices:
 
 
 @cache
-def best_block(npu: str, one: Matrices) -> tuple[int, int, int]:
-    """Height, width and channels of the blocks in which the product is predicted to take the fewest cycles."""
-    api, chip = _api(), find_configuration(npu)
-    with _quietly():
-        found = [tuple(block) for block in api.npu_find_block_configs(_operation(api, one), _accelerator(api, npu))]
-        cycles = {block: stream_cycles(_words(api, npu, [one], block), chip) for block in found}
-    if not cycles:
-        raise Refusal("Vela has no blocks for it")
-    best: tuple[int, int, int] = min(cycles, key=lambda block: cycles[block])
-    return best
+def best_block(npu: str, one: Matrices) -> Block:
+    """Of the blocks in which the product can be computed, the fastest."""
+    api = vela_api()
+    return fastest_block(api, npu, lambda: _operation(api, one))
 
 
-def payload(npu: str, products: Sequence[Matrices], block: tuple[int, int, int]) -> Array:
+def payload(npu: str, products: Sequence[Matrices], block: Block) -> Array:
     """Words of all of them, behind those for Arm's driver."""
-    api = _api()
-    with _quietly():
-        words = _words(api, npu, products, block)
-        made = bytes(api.npu_create_driver_payload(words, _accelerator(api, npu)))
-    return np.frombuffer(made, "<u4").astype(np.uint32)
+    api = vela_api()
+    return driver_payload(api, npu, [(_operation(api, one), block) for one in products])
 
 
 def records(mul: Array, shift: int, cores: int) -> tuple[bytes, Places]:
@@ -81,14 +64,6 @@ def records(mul: Array, shift: int, cores: int) -> tuple[bytes, Places]:
         places.append((len(made), len(own)))
         made += own
     return made, tuple(places)
-
-
-def _words(api: Any, npu: str, products: Sequence[Matrices], block: tuple[int, int, int]) -> list[int]:
-    operations = [_operation(api, one) for one in products]
-    for one in operations:
-        one.block_config = api.NpuShape3D(*block)
-    words: list[int] = api.npu_generate_register_command_stream(operations, _accelerator(api, npu))
-    return words
 
 
 def _operation(api: Any, one: Matrices) -> Any:
@@ -111,23 +86,3 @@ def _map(api: Any, given: Map, rows: int, channels: int) -> Any:
     made.quantization = api.NpuQuantization(None, given.zero)
     made.strides = api.NpuShape3D(height=given.stride * rows, width=given.stride, depth=size)
     return made
-
-
-def _accelerator(api: Any, npu: str) -> Any:
-    return api.NpuAccelerator[npu.replace("ethos-u", "Ethos_U").replace("-", "_")]
-
-
-@contextlib.contextmanager
-def _quietly() -> Iterator[None]:
-    """Vela says that it takes a default system, which no stream depends on; what it refuses is refused here."""
-    errors = importlib.import_module("ethosu.vela.errors")
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            yield
-    except errors.VelaError as error:
-        raise Refusal(f"Vela does not take it: {error}") from None
-
-
-def _api() -> Any:
-    check_installed()
-    return importlib.import_module("ethosu.vela.api")

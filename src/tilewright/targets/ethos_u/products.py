@@ -3,7 +3,7 @@ multiplies. Transpositions before and behind a product are part of it: the NPU r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from itertools import product as combinations
@@ -254,7 +254,9 @@ def _joined(graph: Graph, found: dict[str, Product]) -> Graph:
     for node in graph.nodes:
         if node.key in found:
             _write(builder, {node.key: found[node.key]}, written)
-            _add_job(builder, found[node.key], written[node.key])
+            one = found[node.key]
+            inputs = [one.a.tensor, written[node.key]]
+            add_job(builder, node.name, one.job, (one.stream, one.constants), inputs, one.y.tensor)
             _write(builder, {key: one for key, one in found.items() if one.b.tensor in builder.types}, written)
         elif node.key not in moved:
             builder.copy_node(node, graph)
@@ -268,8 +270,10 @@ def _write(builder: Builder, products: dict[str, Product], written: dict[str, st
             (written[key],) = builder.add(one.weights, [one.b.tensor], name=one.node.name)
 
 
-def _add_job(builder: Builder, one: Product, weights: str) -> None:
-    name = one.node.name
-    stream = builder.constant(one.stream.view(np.int32), f"{name}_stream")
-    constants = builder.constant(one.constants, f"{name}_scales")
-    builder.add(one.job, [stream, constants, one.a.tensor, weights], [one.y.tensor], name)
+def add_job(
+    builder: Builder, name: str, job: EthosU, constants: tuple[Array, Array], inputs: Sequence[str], result: str
+) -> None:
+    """Of a stream of our own and what it reads of constants."""
+    stream = builder.constant(constants[0].view(np.int32), f"{name}_stream")
+    others = builder.constant(constants[1], f"{name}_constants")
+    builder.add(job, [stream, others, *inputs], [result], name)
