@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 import tilewright as tw
 from tests.support.checks import same
-from tests.support.networks import label, models, needs_networks, stored
+from tests.support.networks import models
+from tests.support.stand_ins import (
+    Network,
+    float_classifier,
+    float_transformer,
+    given_and_wanted,
+    network_id,
+    onnx_model,
+)
 from tilewright.planner.schedule.interpret import interpret
 
 TOLERANCE = 1e-4
 """Relative to the scale of the output."""
 
 FLOAT = [
+    float_classifier,
+    float_transformer,
     *models("peer/Kernels/FP32/**/*.onnx"),
     *models("peer/Kernels/Mixed/**/*.onnx"),
     *models("peer/Models/CCT/FP32/**/*.onnx"),
@@ -28,16 +36,15 @@ CONTRADICTORY = "Softmax/CrossEntropy"
 """A training node whose first output is declared as its second."""
 
 
-@pytest.mark.one_in(3)
-@needs_networks
-@pytest.mark.parametrize("path", FLOAT, ids=label)
-def test_network(path: Path) -> None:
-    if CONTRADICTORY in str(path):
+@pytest.mark.one_in(3, first=1)
+@pytest.mark.parametrize("network", FLOAT, ids=network_id)
+def test_network(network: Network) -> None:
+    if CONTRADICTORY in network_id(network):
         with pytest.raises(tw.CompileError, match="declared with shape"):
-            tw.compile(path)
+            tw.compile(onnx_model(network))
         return
-    inputs, expected = stored(path)
-    program = tw.compile(path)
+    inputs, expected = given_and_wanted(network)
+    program = tw.compile(onnx_model(network))
     check = program.check(inputs, dict(zip(program.graph.output_names, expected, strict=True)), tolerance=TOLERANCE)
     assert check.agrees, [found.as_dict() for found in check.outputs]
     feeds = {name: inputs[name].astype(program.graph.types[name].dtype) for name in program.graph.inputs}

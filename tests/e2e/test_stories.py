@@ -13,7 +13,10 @@ from tilewright.language.model import LanguageModel
 from tilewright.language.preparing import Quantising
 
 SLM = ROOT / "slm"
-pytestmark = pytest.mark.skipif(not SLM.is_dir(), reason=f"no language model at {SLM}")
+
+# One skip for all of them.
+if not SLM.is_dir():
+    pytest.skip(f"no language model at {SLM}", allow_module_level=True)
 
 
 def golden() -> dict[str, Any]:

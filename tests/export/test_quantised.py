@@ -11,16 +11,20 @@ from tests.e2e.test_qdq import quantised_names
 from tests.export.round_trip import run
 from tests.support.agreement import Tally, layer_by_layer, sample, samples_of
 from tests.support.models import model, node
-from tests.support.networks import label, models, needs_networks
+from tests.support.networks import models
 from tests.support.quantiser import Style, quantise, run_integer_kernels, run_onnxruntime
+from tests.support.stand_ins import Network, float_classifier, network_id
 from tilewright import pipeline
 from tilewright.export import model_of
 from tilewright.ir.evaluate import evaluate
+from tilewright.ir.graph import Graph
+from tilewright.ir.types import Array
 from tilewright.passes import apply
 from tilewright.quantiser.quantise import Options
 from tilewright.quantiser.quantise import quantise as quantised
 
 NETWORKS = [
+    float_classifier,
     *models("mlperf_tiny/ad01_fp32.tflite"),
     *models("mlperf_tiny/kws_ref_model_float32.tflite"),
     *models("qdq/dscnn_kws/fp32.onnx"),
@@ -28,13 +32,17 @@ NETWORKS = [
 ]
 
 
+def noise(graph: Graph) -> dict[str, Array]:
+    draw = np.random.default_rng(1)
+    return {name: draw.standard_normal((8, *graph.types[name].shape)).astype(np.float32) for name in graph.inputs}
+
+
 @pytest.mark.in_turns(5)
-@needs_networks
-@pytest.mark.parametrize("path", NETWORKS, ids=label)
-def test_each_layer_is_within_a_step_of_onnxruntime(path: Path) -> None:
+@pytest.mark.parametrize("network", NETWORKS, ids=network_id)
+def test_each_layer_is_within_a_step_of_onnxruntime(network: Network) -> None:
     """Of its floats between quantisers, and of its kernels of integers."""
-    floats = pipeline.import_model(path)
-    samples = samples_of(path, floats)
+    floats = pipeline.import_model(network if isinstance(network, Path) else network())
+    samples = samples_of(network, floats) if isinstance(network, Path) else noise(floats)
     made = model_of(quantised(floats, samples, Options(processes=1)).graph)
     imported = pipeline.import_model(made)
     graph = apply(imported, pipeline.QUANTISING)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +11,6 @@ import pytest
 
 from tests.frontends.checkpoint.small import GEMMA2, LLAMA, Json
 from tests.language.weights.test_quantise_file import folder_of, written
-from tests.support.networks import ROOT
 from tilewright.errors import CompileError
 from tilewright.ir.types import Array
 from tilewright.language.model import LanguageModel
@@ -20,7 +18,8 @@ from tilewright.language.reference import ReferenceSession, _Reading
 from tilewright.language.sampler import Sampler, Sampling
 from tilewright.target.settings import Settings
 
-SLM = ROOT / "slm"
+STORIES = Path(__file__).parents[2] / "examples" / "stories"
+"""A trained model."""
 TOKENS = np.random.default_rng(3).integers(3, 300, 21).tolist()
 MODELS = {
     "llama": LLAMA | {"hidden_size": 64, "intermediate_size": 96},
@@ -85,18 +84,22 @@ def test_what_is_refused(target: str, cache: str, what: str, tmp_path: Path) -> 
 
 
 @pytest.mark.in_turns(5)
-@pytest.mark.skipif(not SLM.is_dir(), reason=f"no language model at {SLM}")
 def test_perplexity_stays() -> None:
     """Of a trained model, and of the first lines."""
-    lm = LanguageModel.load(SLM / "stories260k").compile("cpu", cache="f16")
+    short, long = (perplexity_with(cache) for cache in ("f16", "f32"))
+    assert short == pytest.approx(long, abs=0.01)
+    assert 1 < long < 5
+
+
+def perplexity_with(cache: str) -> float:
+    lm = LanguageModel.load(STORIES / "model").compile("cpu", cache=cache)
     session, losses = lm.session(), list[float]()
-    for line in (SLM / "text" / "evaluation.txt").read_text(encoding="utf-8").splitlines():
+    for line in (STORIES / "evaluation.txt").read_text(encoding="utf-8").splitlines()[:3]:
         tokens = lm.tokenizer.encode(line)[:256] if line else []
         session.reset()
         for token, after in pairwise(tokens):
             session.read([token])
             scores = session.scores().astype(np.float64)
             losses.append(float(np.logaddexp.reduce(scores) - scores[after]))
-    wanted = json.loads((SLM / "golden.json").read_text())["evaluation"]
-    assert len(losses) == wanted["tokens"]
-    assert math.exp(np.mean(losses)) == pytest.approx(wanted["perplexity"], abs=0.01)
+    assert len(losses) > 100
+    return math.exp(np.mean(losses))

@@ -14,7 +14,8 @@ import tilewright as tw
 from tests.accelerator.folders import REQUANT
 from tests.accelerator.test_networks import branches, program
 from tests.support.models import model, node
-from tests.support.networks import label, models, needs_networks, stored
+from tests.support.networks import models
+from tests.support.stand_ins import Network, given_and_wanted, network_id, onnx_model, quantised_classifier
 from tests.turn import TURN
 from tilewright import pipeline, targets
 from tilewright.errors import CompileError, InternalError
@@ -148,23 +149,25 @@ def test_every_simulated_target_states_its_peaks(name: str) -> None:
         assert all(engine.peak is not None and engine.peak.source for engine in target.engines)
 
 
-NETWORKS = [
-    *models("peer/Models/MLPerf/*/network.onnx"), *models("qdq/*/int8.onnx"), *models("peer/Models/**/network.onnx"),
+NETWORKS: list[Network] = [
+    quantised_classifier, *models("peer/Models/MLPerf/*/network.onnx"), *models("qdq/*/int8.onnx"),
+    *models("peer/Models/**/network.onnx"),
 ]  # fmt: skip
 TARGETS = ("siracusa", "quad", "snitch", "mempool", "minpool", "itapool")
-CASES = [(TARGETS[(number + TURN) % len(TARGETS)], path) for number, path in enumerate(dict.fromkeys(NETWORKS))]
+CASES = [(TARGETS[(number + TURN) % len(TARGETS)], network) for number, network in enumerate(dict.fromkeys(NETWORKS))]
 """Each change tries others."""
 LARGEST = 20_000_000
 """Cycles of all cores together that are simulated here; benchmarks/bounds.py has no limit."""
 
 
-@needs_networks
 @pytest.mark.in_turns(8)
-@pytest.mark.parametrize(("target", "path"), CASES, ids=lambda case: case if isinstance(case, str) else label(case))
-def test_no_run_of_a_network_is_below(target: str, path: Path) -> None:
-    inputs, _ = stored(path)
+@pytest.mark.parametrize(
+    ("target", "network"), CASES, ids=lambda case: case if isinstance(case, str) else network_id(case)
+)
+def test_no_run_of_a_network_is_below(target: str, network: Network) -> None:
+    inputs, _ = given_and_wanted(network)
     try:
-        program = tw.compile(path, target=target, example_inputs=inputs)
+        program = tw.compile(onnx_model(network), target=target, example_inputs=inputs)
     except CompileError as error:
         pytest.skip(f"refused: {error.what}")
     predicted, least = program.analysis.predicted_cycles, program.analysis.least.cycles

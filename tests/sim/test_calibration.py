@@ -18,14 +18,12 @@ FOLDER = Path(os.environ.get("TILEWRIGHT_CALIBRATION", Path(__file__).resolve().
 NEAR_CYCLES, FAR_RATIO = 4, 0.15
 MAX_CYCLES = 1_000_000_000
 
-pytestmark = pytest.mark.skipif(
-    not (FOLDER / "expected.csv").is_file(), reason=f"no calibration programs in {FOLDER}: set TILEWRIGHT_CALIBRATION"
-)
+# One skip for all of them.
+if not (FOLDER / "expected.csv").is_file():
+    pytest.skip(f"no calibration programs in {FOLDER}: set TILEWRIGHT_CALIBRATION", allow_module_level=True)
 
 
 def expected() -> dict[str, list[dict[str, str]]]:
-    if not (FOLDER / "expected.csv").is_file():
-        return {}
     programs: dict[str, list[dict[str, str]]] = {}
     with (FOLDER / "expected.csv").open() as file:
         for row in csv.DictReader(file):

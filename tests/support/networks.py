@@ -27,6 +27,11 @@ def models(pattern: str) -> list[Path]:
     return sorted(ROOT.glob(pattern))
 
 
+def those_there(*names: str) -> list[Path]:
+    """Of files below the folder, by their names in it."""
+    return [ROOT / name for name in names if (ROOT / name).is_file()]
+
+
 def named_or(words: Sequence[str], usual: Sequence[Path]) -> list[Path]:
     """The models that a command names, or the usual ones; it ends in words where one is missing."""
     paths = [Path(word) for word in words] or list(usual)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.frontends.checkpoint.small import CASES, GPT2, GPT_NEO, LLAMA, LLAMA3, MISTRAL, Json, save, tensors
 from tests.frontends.checkpoint.transformers_logits import GOLDEN, IDS
-from tests.support.networks import ROOT
+from tests.support.networks import those_there
 from tilewright.errors import CompileError
 from tilewright.frontends import any_model
 from tilewright.frontends.checkpoint.decoder import decoder_model
@@ -20,7 +20,7 @@ from tilewright.ir.evaluate import evaluate
 from tilewright.ir.types import Array
 
 pytestmark = pytest.mark.fast
-SLM = ROOT / "slm"
+TRAINED = those_there("slm/golden_logits.npz")
 
 
 def logits(path: Path, ids: tuple[int, ...] = IDS, position: int = 0, context: int | None = None) -> Array:
@@ -30,11 +30,14 @@ def logits(path: Path, ids: tuple[int, ...] = IDS, position: int = 0, context: i
     return evaluate(any_model.load(made), feeds)["logits"][0]
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_logits_are_those_of_the_published_library(name: str, tmp_path: Path) -> None:
-    folder = save(tmp_path, CASES[name])
-    wanted = json.loads(GOLDEN.read_text())[name]
-    np.testing.assert_allclose(logits(folder)[-1], wanted, atol=1e-4)
+@pytest.mark.parametrize("name", [*CASES, *TRAINED])
+def test_logits_are_those_of_the_published_library(name: str | Path, tmp_path: Path) -> None:
+    if isinstance(name, Path):
+        golden = np.load(name)
+        found, wanted = logits(name.with_name("stories260k"), tuple(golden["ids"])), golden["logits"]
+    else:
+        found, wanted = logits(save(tmp_path, CASES[name]))[-1], json.loads(GOLDEN.read_text())[name]
+    np.testing.assert_allclose(found, wanted, atol=1e-4)
 
 
 def test_newer_files_say_the_same_otherwise(tmp_path: Path) -> None:
@@ -71,10 +74,3 @@ def test_mixtures_of_experts_are_named(tmp_path: Path) -> None:
     folder = save(tmp_path, LLAMA | {"architectures": ["MixtralForCausalLM"], "num_local_experts": 8}, {})
     with pytest.raises(CompileError, match="'MixtralForCausalLM' is not supported, nor is any mixture of experts"):
         read_checkpoint(folder)
-
-
-@pytest.mark.skipif(not SLM.is_dir(), reason=f"no language model at {SLM}")
-def test_logits_of_a_trained_model() -> None:
-    golden = np.load(SLM / "golden_logits.npz")
-    found = logits(SLM / "stories260k", tuple(golden["ids"]))
-    np.testing.assert_allclose(found, golden["logits"], atol=1e-4)

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.networks import ROOT
+from tests.support.networks import models
+from tests.support.stand_ins import Network, detector, detector_insides, network_id, tflite_bytes
 from tests.support.tflite_models import O, T, constant, write
 from tilewright import pipeline
 from tilewright.errors import CompileError
@@ -20,8 +21,7 @@ from tilewright.run.steps import reference_steps
 pytestmark = pytest.mark.in_turns(3)
 
 HANDLE = T("int8", (), kind="RESOURCE")
-STREAMING = ROOT / "tflite_streaming"
-MODELS = ("alexa", "hey_jarvis")
+NETWORKS = [detector, *models("tflite_streaming/*.tflite")]
 FIRST = np.array([[5, -3, 100, 7]], np.int8)
 
 
@@ -106,58 +106,66 @@ def test_a_first_value_that_is_computed_is_refused() -> None:
         importer.load(model)
 
 
-# ---- the trained detectors ------------------------------------------------------------------------------------------
+# ---- detectors ------------------------------------------------------------------------------------------------------
 
 
-def needs_networks() -> None:
-    if not STREAMING.is_dir():
-        pytest.skip(f"there is no folder {STREAMING}")
-
-
-def steps_of(name: str) -> tuple[Array, Array]:
-    arrays = np.load(STREAMING / f"{name}.npz")
+def steps_of(network: Network) -> tuple[Array, Array]:
+    """Stored beside a file, or what TensorFlow Lite Micro makes of noise."""
+    if not isinstance(network, Path):
+        inputs = noise(network)
+        return inputs, by_micro(tflite_bytes(network), inputs)
+    arrays = np.load(network.with_suffix(".npz"))
     count = sum(key.startswith("in_") for key in arrays.files)
     return tuple(np.stack([arrays[f"{kind}_{k}"] for k in range(count)]) for kind in ("in", "tflm"))  # type: ignore[return-value]
 
 
-@pytest.mark.in_turns(3)
-@pytest.mark.parametrize("target", ["generic", "siracusa"])
-@pytest.mark.parametrize("name", MODELS)
-def test_wake_words_equal_the_stored_outputs(name: str, target: str) -> None:
-    needs_networks()
-    inputs, wanted = steps_of(name)
-    check = compile_model(STREAMING / f"{name}.tflite", target=target).check([inputs], [wanted])
-    assert check.agrees
-    assert check.result.steps == 50
+def noise(network: Network) -> Array:
+    graph = importer.load(tflite_bytes(network))
+    (name,) = graph.inputs
+    return np.random.default_rng(0).integers(-128, 128, (25, *graph.types[name].shape)).astype(np.int8)
 
 
-LOGIT, LAST_STATE = 67, 64
-"""Tensors of both files that vary, unlike the answer to noise: before the last function, and the last state's."""
-
-
-@pytest.mark.in_turns(3)
-@pytest.mark.parametrize(("target", "tensor"), [("generic", LOGIT), ("siracusa", LOGIT), ("siracusa", LAST_STATE)])
-@pytest.mark.parametrize("name", MODELS)
-def test_wake_words_equal_tensorflow_lite_micro_inside(name: str, target: str, tensor: int) -> None:
-    runtime = pytest.importorskip("tflite_micro").runtime
-    needs_networks()
-    model = with_output(STREAMING / f"{name}.tflite", tensor)
-    draw = np.random.default_rng(0)
-    inputs = draw.integers(-128, 128, (25, 1, 3, 40)).astype(np.int8)
-    oracle, wanted = runtime.Interpreter.from_bytes(model), []
+def by_micro(model: bytes, inputs: Array) -> Array:
+    """Its answer to one step after another."""
+    oracle, found = pytest.importorskip("tflite_micro").runtime.Interpreter.from_bytes(model), []
     for step in inputs:
         oracle.set_input(step, 0)
         oracle.invoke()
-        wanted.append(oracle.get_output(0).copy())
-    assert len(np.unique(np.stack(wanted))) > 10
-    assert compile_model(model, target=target).check([inputs], [np.stack(wanted)]).agrees
+        found.append(oracle.get_output(0).copy())
+    return np.stack(found)
 
 
-def with_output(path: Path, tensor: int) -> bytes:
+@pytest.mark.in_turns(3)
+@pytest.mark.parametrize("target", ["generic", "siracusa"])
+@pytest.mark.parametrize("network", NETWORKS, ids=network_id)
+def test_wake_words_equal_tensorflow_lite_micros(network: Network, target: str) -> None:
+    inputs, wanted = steps_of(network)
+    check = compile_model(tflite_bytes(network), target=target).check([inputs], [wanted])
+    assert check.agrees
+    assert check.result.steps == len(inputs)
+
+
+LOGIT, LAST_STATE = 0, 1
+"""Tensors that vary, unlike the answer to noise: before the last function, and the last state's."""
+INSIDE_TRAINED = (67, 64)
+
+
+@pytest.mark.in_turns(3)
+@pytest.mark.parametrize(("target", "inside"), [("generic", LOGIT), ("siracusa", LOGIT), ("siracusa", LAST_STATE)])
+@pytest.mark.parametrize("network", NETWORKS, ids=network_id)
+def test_wake_words_equal_tensorflow_lite_micro_inside(network: Network, target: str, inside: int) -> None:
+    tensors = INSIDE_TRAINED if isinstance(network, Path) else detector_insides()
+    model, inputs = with_output(tflite_bytes(network), tensors[inside]), noise(network)
+    wanted = by_micro(model, inputs)
+    assert len(np.unique(wanted)) > 10
+    assert compile_model(model, target=target).check([inputs], [wanted]).agrees
+
+
+def with_output(file: bytes, tensor: int) -> bytes:
     """The file, of which the first graph gives another tensor."""
     import tflite
 
-    data = bytearray(path.read_bytes())
+    data = bytearray(file)
     graph = tflite.Model.GetRootAs(bytes(data), 0).Subgraphs(0)
     outputs = 8  # of the table's fields
     at = graph._tab.Vector(graph._tab.Offset(outputs))

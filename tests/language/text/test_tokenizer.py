@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.networks import ROOT, needs_networks
 from tests.support.tokenizer_in_c import InC
 from tests.support.tokenizers_made import MADE, TEXTS, made, ours, package, theirs
 from tilewright.errors import InternalError
@@ -20,7 +19,8 @@ from tilewright.language.text.tokenizer import Tokenizer, merged
 from tilewright.language.text.tokenizer_file import load_tokenizer
 from tilewright.language.text.tokenizer_tables import tokenizer_files
 
-STORIES = ROOT / "slm" / "stories260k" / "tokenizer.json"
+STORIES = Path(__file__).parents[3] / "examples" / "stories"
+"""A trained model with its tokenizer."""
 
 SOME_TEXT = st.lists(
     st.one_of(
@@ -195,11 +195,11 @@ def test_tables_are_wide_where_numbers_are(folder: Path) -> None:
     assert tokenizer.encode(b"112")[-1] == 256 + 7919
 
 
-@needs_networks
-def test_the_tokenizer_of_a_real_model(folder: Path) -> None:
-    tokenizer, package_s = load_tokenizer(STORIES.parent), package().Tokenizer.from_file(str(STORIES))
+def test_the_tokenizer_of_a_trained_model(folder: Path) -> None:
+    file = STORIES / "model" / "tokenizer.json"
+    tokenizer, package_s = load_tokenizer(file.parent), package().Tokenizer.from_file(str(file))
     c = InC(tokenizer, folder / "stories")
-    story = (STORIES.parents[1] / "text" / "evaluation.txt").read_text()[:20000]
+    story = (STORIES / "evaluation.txt").read_text()[:20000]
     for text in [*TEXTS, story]:
         wanted = package_s.encode(text).ids
         assert tokenizer.encode(text) == wanted

@@ -12,16 +12,13 @@ import pytest
 
 from tests.frontends.checkpoint.small import CASES, save
 from tests.frontends.checkpoint.transformers_logits import GOLDEN, IDS
-from tests.support.networks import ROOT
 from tilewright.frontends.checkpoint.config import Checkpoint
 from tilewright.frontends.checkpoint.reading import read_checkpoint
 from tilewright.ir.types import Array
-from tilewright.language.text.tokenizer_file import load_tokenizer
 from tilewright.language.weights.forward import Layer, scores
 from tilewright.language.weights.perplexity import beginnings, head_weights, layer_weights, perplexity
 
 pytestmark = pytest.mark.fast
-SLM = ROOT / "slm"
 
 
 def logits(checkpoint: Checkpoint, ids: Sequence[int] | Array) -> Array:
@@ -45,15 +42,3 @@ def test_perplexity_by_hand(tmp_path: Path) -> None:
         losses.append(math.log(np.exp(row).sum()) - row[token])
     assert found.tokens == len(IDS)
     assert found.value == pytest.approx(math.exp((sum(losses) + losses[0]) / (len(losses) + 1)), rel=1e-5)
-
-
-@pytest.mark.in_turns(5)
-@pytest.mark.skipif(not SLM.is_dir(), reason=f"no language model at {SLM}")
-def test_perplexity_of_a_trained_model() -> None:
-    tokenizer = load_tokenizer(SLM / "stories260k")
-    lines = (SLM / "text" / "evaluation.txt").read_text(encoding="utf-8").splitlines()
-    pieces = [np.array(tokenizer.encode(line)[:256]) for line in lines if line]
-    wanted = json.loads((SLM / "golden.json").read_text())["evaluation"]
-    found = perplexity(read_checkpoint(SLM / "stories260k"), pieces)
-    assert found.tokens == wanted["tokens"]
-    assert found.value == pytest.approx(wanted["perplexity"], rel=1e-6)

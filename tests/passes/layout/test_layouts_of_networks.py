@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from tests.e2e.test_peer_integer import NETWORKS, load
 from tests.passes.small import changed_by, kinds, transposed_bytes
 from tests.support import dialect
-from tests.support.networks import label, needs_networks
+from tests.support.stand_ins import Network, network_id
 from tilewright import pipeline
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Graph
@@ -23,6 +21,8 @@ from tilewright.passes.layout.transpose_weights import TRANSPOSE_WEIGHTS
 LAYOUTS = (CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS)
 
 BOUNDARY = {
+    "cnn": 297,
+    "transformer": 0,
     "peer/Models/MLPerf/ImageClassification": 3072,
     "peer/Models/MLPerf/KeywordSpotting": 0,
     "peer/Models/miniMobileNet": 192,
@@ -55,15 +55,14 @@ def test_networks_of_the_dialect(build: object, transposes: int) -> None:
 
 
 @pytest.mark.one_in(3)
-@needs_networks
-@pytest.mark.parametrize("path", NETWORKS, ids=label)
-def test_networks_of_others(path: Path) -> None:
-    graph, feeds, outputs = load(path)
+@pytest.mark.parametrize("network", NETWORKS, ids=network_id)
+def test_integer_networks(network: Network) -> None:
+    graph, feeds, outputs = load(network)
     lowered = pipeline.stage(graph, "generic", "lowered")
     changed = apply(lowered, LAYOUTS)
     found = evaluate(changed, feeds)
     for tensor, wanted in zip(changed.outputs, outputs, strict=True):
         np.testing.assert_array_equal(found[tensor].astype(np.float64), wanted)
     assert weights_are_neighbours(changed)
-    if label(path) in BOUNDARY:
-        assert transposed_bytes(changed) == BOUNDARY[label(path)]
+    if network_id(network) in BOUNDARY:
+        assert transposed_bytes(changed) == BOUNDARY[network_id(network)]

@@ -26,6 +26,10 @@ FOLDER = resources()
 PROGRAMS = sorted(FOLDER.glob("asm/rv32u[imcf]-p-*.dump")) if FOLDER else []
 SEGMENT, LINEAR, DATA = 2, 4, 0
 
+# One skip for all of them.
+if not PROGRAMS:
+    pytest.skip("pythondata-cpu-vexriscv is not installed", allow_module_level=True)
+
 
 def image(text: str) -> tuple[int, bytes]:
     """Address and bytes of an Intel hex file."""
@@ -40,7 +44,6 @@ def image(text: str) -> tuple[int, bytes]:
     return first, bytes(found.get(at, 0) for at in range(first, max(found) + 1))
 
 
-@pytest.mark.skipif(not PROGRAMS, reason="pythondata-cpu-vexriscv is not installed")
 @pytest.mark.parametrize("platform", ["rv32", "corev"])
 @pytest.mark.parametrize("dump", PROGRAMS, ids=lambda path: path.stem)
 def test_program(dump: Path, platform: str) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tests.sim.ethos_u.assembling import MAX, SUM, WEIGHTS, Stream
-from tests.support.networks import ROOT, needs_networks
+from tests.sim.ethos_u.test_vela import TRAINED
+from tests.support.stand_ins import Network, network_id, tflite_bytes, wide_autoencoder, wide_classifier
 from tests.support.vela import Compiled, vela_files
 from tilewright.ir.types import Array
 from tilewright.sim.ethos_u.configurations import CONFIGURATIONS, find_configuration
@@ -80,12 +81,10 @@ def parts(data: bytes) -> list[Array]:
 ALLOWED = {"ethos-u55-64": 0.03, "ethos-u55-128": 0.10, "ethos-u65-256": 0.10}
 
 
-@needs_networks
 @pytest.mark.parametrize("npu", ALLOWED)
-@pytest.mark.parametrize("name", ["kws_ref_model", "pretrainedResnet_quant", "vww_96_int8", "ad01_int8"])
-def test_network(name: str, npu: str, tmp_path: Path) -> None:
-    data = (ROOT / "mlperf_tiny" / f"{name}.tflite").read_bytes()
-    vela_files(data, npu, tmp_path)
+@pytest.mark.parametrize("network", [wide_autoencoder, wide_classifier, *TRAINED], ids=network_id)
+def test_network(network: Network, npu: str, tmp_path: Path) -> None:
+    vela_files(tflite_bytes(network), npu, tmp_path)
     (summary,) = tmp_path.glob("*_summary_*.csv")
     with summary.open(encoding="utf-8") as lines:
         (row,) = csv.DictReader(lines)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.support.networks import ROOT, needs_networks
+from tests.support.networks import those_there
 from tests.support.npu_cases import CASES
+from tests.support.stand_ins import Network, autoencoder, classifier, network_id, tflite_bytes
 from tests.support.tflite_cases import random_input
 from tests.support.tflite_runtimes import micro
 from tests.support.vela import Compiled, as_compiled, compiled, results
@@ -14,7 +15,8 @@ from tilewright.ir.types import Array
 from tilewright.sim.ethos_u.configurations import CONFIGURATIONS
 
 NPUS = list(CONFIGURATIONS)
-NETWORK = ["ad01_int8", "kws_ref_model", "pretrainedResnet_quant", "vww_96_int8"]
+NAMES = ("ad01_int8", "kws_ref_model", "pretrainedResnet_quant", "vww_96_int8")
+TRAINED = those_there(*(f"mlperf_tiny/{name}.tflite" for name in NAMES))
 ARENA = 1 << 20
 """Bytes that TensorFlow Lite Micro needs for the largest."""
 
@@ -39,11 +41,10 @@ def test_operator(name: str, seed: int) -> None:
         assert found.reshape(-1).tolist() == value.reshape(-1).tolist()
 
 
-@needs_networks
 @pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u65-256"])
-@pytest.mark.parametrize("name", NETWORK)
-def test_network(name: str, npu: str) -> None:
-    data = (ROOT / "mlperf_tiny" / f"{name}.tflite").read_bytes()
+@pytest.mark.parametrize("network", [autoencoder, classifier, *TRAINED], ids=network_id)
+def test_network(network: Network, npu: str) -> None:
+    data = tflite_bytes(network)
     given, made = inputs(data, 5), compiled(data, npu)
     assert Compiled(made).is_whole()
     (wanted,) = micro(data, given, 1, ARENA)

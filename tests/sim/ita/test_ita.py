@@ -17,14 +17,12 @@ from tests.sim.ita.layers import (
     random_case,
     run_case,
 )
-from tests.sim.ita.reference import CASES, load_reference, reference_folder, reference_results, stored_cases
 from tilewright.sim.platform_rules import check_platform
 from tilewright.sim.platforms.ita_bench import ITA_BENCH, ita_bench
 from tilewright.sim.simulator import Simulator
 from tilewright.targets.ita.arithmetic import GELU, RELU, Activation, Scale
 
 LAYERS = 30
-needs_reference = pytest.mark.skipif(not (reference_folder() / CASES).is_file(), reason="no reference model here")
 
 
 @pytest.mark.parametrize("seed", range(LAYERS))
@@ -39,25 +37,6 @@ def test_every_kind_of_layer_is_among_the_random_ones() -> None:
     assert {GELU, RELU} <= {case.layer.activation.kind for case in cases}
     assert {case.softmax.bits for case in cases} == {0, 5}
     assert any(len({job.weights for job in case.jobs}) > 8 for case in cases)
-
-
-@needs_reference
-def test_random_layers_of_the_reference() -> None:
-    model = load_reference(reference_folder())
-    for seed in range(LAYERS):
-        case = random_case(seed)
-        wanted = reference_results(model, case)
-        assert all(np.array_equal(value, wanted[name]) for name, value in case.results.items())
-
-
-@needs_reference
-def test_stored_cases_of_the_reference() -> None:
-    names = []
-    for name, case, stored in stored_cases(reference_folder()):
-        assert all(np.array_equal(value, stored[result]) for result, value in case.results.items()), name
-        assert run_case(case, checked=True).wrong == 0, name
-        names.append(name)
-    assert len(names) == 7
 
 
 # ---- time ----

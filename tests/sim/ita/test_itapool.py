@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from tests.sim.ita.layers import built_for_bench, random_bytes
-from tests.sim.ita.reference import CASES, load_reference, reference_folder
 from tests.sim.mempool.programs import built as built_for_pool
 from tilewright.errors import CompileError
 from tilewright.sim.platforms.ita_bench import ITA_BENCH
 from tilewright.sim.simulator import Simulator
-from tilewright.targets.ita.arithmetic import POOL_SOFTMAX, Head, Scale, Softmax, attention
+from tilewright.targets.ita.arithmetic import POOL_SOFTMAX, Head, Scale, attention
 
 RAM = 0x8010_0000
 ORDER = (0, 1, 3, 2, 4, 5)
@@ -171,14 +170,3 @@ def test_misuse(flags: tuple[str, ...], sizes: tuple[int, int, int] | None, foun
         run(pool_case(1, 64, 64, 64, 1), *flags, sizes=sizes)
     assert caught.value.what.startswith(found)
     assert "in main" in caught.value.where
-
-
-@pytest.mark.skipif(not (reference_folder() / CASES).is_file(), reason="no reference model here")
-@pytest.mark.fast
-def test_softmaxes_of_the_reference() -> None:
-    stored = np.load(reference_folder() / CASES)
-    model = load_reference(reference_folder())
-    for name, softmax in (("sh0", Softmax(0)), ("sh5", Softmax(5)), ("itapool", POOL_SOFTMAX)):
-        assert np.array_equal(softmax(stored["softmax.x"]), stored[f"softmax.{name}"])
-    rows = np.random.default_rng(1).integers(-128, 128, (400, 256)).astype(np.int8)
-    assert np.array_equal(POOL_SOFTMAX(rows), model.softmax_itapool(rows))

@@ -30,15 +30,12 @@ DEVIATIONS = {
 }
 """What docs/snitch.md explains: names, or how they begin."""
 
-pytestmark = pytest.mark.skipif(
-    not (FOLDER / "expected.csv").is_file(),
-    reason=f"no calibration programs in {FOLDER}: set TILEWRIGHT_CALIBRATION_SNITCH",
-)
+# One skip for all of them.
+if not (FOLDER / "expected.csv").is_file():
+    pytest.skip(f"no calibration programs in {FOLDER}: set TILEWRIGHT_CALIBRATION_SNITCH", allow_module_level=True)
 
 
 def expected() -> dict[str, list[dict[str, str]]]:
-    if not (FOLDER / "expected.csv").is_file():
-        return {}
     programs: dict[str, list[dict[str, str]]] = {}
     with (FOLDER / "expected.csv").open() as file:
         for row in csv.DictReader(file):

@@ -11,7 +11,8 @@ from onnx import ModelProto
 
 from tests.support.example_networks import keyword_spotting
 from tests.support.models import residual
-from tests.support.networks import ROOT, needs_networks
+from tests.support.networks import those_there
+from tests.support.stand_ins import Network, given_and_wanted, network_id, onnx_model, quantised_classifier
 from tests.targets.ethos_u.drawn_networks import drawn, inputs_of
 from tilewright import pipeline
 from tilewright.errors import CompileError, Refusal
@@ -167,19 +168,19 @@ def test_what_vela_does_not_compile_stays_on_the_core(monkeypatch: pytest.Monkey
     assert [node.op.kind for node in found.nodes] == ["EthosU", "MaxPool"]
 
 
-@needs_networks
-@pytest.mark.parametrize("name", ["dscnn_kws", "resnet8_cifar", "toyadmos_ae"])
-def test_quantised_network(name: str) -> None:
+TRAINED = those_there(*(f"qdq/{name}/int8.onnx" for name in ("dscnn_kws", "resnet8_cifar", "toyadmos_ae")))
+
+
+@pytest.mark.parametrize("network", [quantised_classifier, *TRAINED], ids=network_id)
+def test_quantised_network(network: Network) -> None:
     """All layers are streams; the program gives what the reference does, which is near what ONNX Runtime gives."""
     pytest.importorskip("ethosu.vela", reason=REASON)
-    folder = ROOT / "qdq" / name
-    given, wanted = (dict(np.load(folder / file)) for file in ("inputs.npz", "outputs_int8.npz"))
-    made = compile_model(folder / "int8.onnx", target=TARGET)
+    given, (wanted,) = given_and_wanted(network)
+    made = compile_model(onnx_model(network), target=TARGET)
     assert not any(isinstance(node.op, Conv | MatMul) for node in made.compiled.lowered.nodes)
-    found, expected = made.run(given).outputs, made.reference(given)
-    for output, values in found.items():
-        assert np.array_equal(values, expected[output])
-        assert np.abs(values - wanted[output]).max() <= np.ptp(wanted[output]) / 100
+    ((output, values),) = made.run(given).outputs.items()
+    assert np.array_equal(values, made.reference(given)[output])
+    assert np.abs(values - wanted).max() <= np.ptp(wanted) / 100
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,16 @@ import pytest
 import tilewright
 from tests.emulator.test_qemu import needs_qemu
 from tests.sim.ethos_u.assembling import ADD, AVERAGE, Stream
-from tests.support.networks import ROOT, needs_networks
+from tests.support.networks import those_there
+from tests.support.stand_ins import (
+    Network,
+    autoencoder,
+    classifier,
+    detector,
+    float_autoencoder,
+    network_id,
+    tflite_bytes,
+)
 from tests.support.tflite_runtimes import micro
 from tilewright import pipeline, targets
 from tilewright.errors import CompileError, present
@@ -167,29 +176,29 @@ def test_other_files_are_refused() -> None:
 
 # ---- with Vela ------------------------------------------------------------------------------------------------------
 
-PAIRS = [
-    ("mlperf_tiny/kws_ref_model", "cortex-m33+u55-128"), ("mlperf_tiny/ad01_int8", "cortex-m33+u65-256"),
-    ("tflite_streaming/hey_jarvis", "cortex-m33+u55-64"),
-]  # fmt: skip
+NETWORKS = {
+    "cortex-m33+u55-128": [classifier, *those_there("mlperf_tiny/kws_ref_model.tflite")],
+    "cortex-m33+u65-256": [autoencoder, *those_there("mlperf_tiny/ad01_int8.tflite")],
+    "cortex-m33+u55-64": [detector, *those_there("tflite_streaming/hey_jarvis.tflite")],
+}
+PAIRS = [(network, target) for target, networks in NETWORKS.items() for network in networks]
 
 
-@needs_networks
-@pytest.mark.parametrize(("name", "target"), PAIRS)
-def test_network(name: str, target: str) -> None:
+@pytest.mark.parametrize(("network", "target"), PAIRS, ids=lambda one: one if isinstance(one, str) else network_id(one))
+def test_network(network: Network, target: str) -> None:
     """The streaming network has states, which the core keeps."""
     pytest.importorskip("ethosu.vela", reason=REASON)
-    path = ROOT / f"{name}.tflite"
-    made = compile_model(path, target=target)
+    data = tflite_bytes(network)
+    made = compile_model(data, target=target)
     (name,) = made.graph.inputs
     x = np.random.default_rng(2).integers(-128, 128, made.graph.types[name].shape).astype(np.int8)
     (found,) = made.run({name: x}).outputs.values()
-    assert np.array_equal(found, micro(path.read_bytes(), [x], 1, 1 << 20)[0])
+    assert np.array_equal(found, micro(data, [x], 1, 1 << 20)[0])
 
 
-@needs_networks
 def test_predictions_are_what_the_device_takes() -> None:
     pytest.importorskip("ethosu.vela", reason=REASON)
-    made = compile_model(ROOT / "mlperf_tiny/kws_ref_model.tflite", target="cortex-m33+u55-128")
+    made = compile_model(classifier(), target="cortex-m33+u55-128")
     (name,) = made.graph.inputs
     shape, costs = made.graph.types[name].shape, made.analysis
     assert costs.offloaded == {}, "the NPU is an engine of its own name; no layer is counted under the device's"
@@ -198,8 +207,7 @@ def test_predictions_are_what_the_device_takes() -> None:
     assert run.cycles == pytest.approx(costs.predicted_cycles, rel=0.02)
 
 
-@needs_networks
 def test_a_float_network_is_refused_with_velas_reason() -> None:
     pytest.importorskip("ethosu.vela", reason=REASON)
     with pytest.raises(CompileError, match="stays on the core: Operation has tensor with unsupported DataType Float32"):
-        compile_model(ROOT / "mlperf_tiny/ad01_fp32.tflite", target="cortex-m33+u55-128")
+        compile_model(float_autoencoder(), target="cortex-m33+u55-128")

@@ -53,6 +53,11 @@ def own_sources(target: Target) -> list[Path]:
     return sorted(named(target) - shared)
 
 
+def is_elsewhere(target: Target) -> bool:
+    """Whether its kernels are for its core alone."""
+    return bool(target.runner.emulator) or target.name in WITH_INSTRUCTIONS
+
+
 def header_folders(target: Target) -> list[str]:
     return [f"-I{folder / 'kernels'}" for folder in target.folders]
 
@@ -75,20 +80,25 @@ def check(words: Sequence[str], folder: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+CASES = [
+    (cc, target)
+    for cc in (None, "gcc")
+    for target in TARGETS
+    if own_sources(target) and not (cc and is_elsewhere(target))
+]
+"""The compiler of this machine takes what is for this machine."""
+
+
 @pytest.mark.in_turns(5)
 @pytest.mark.parametrize(
-    "target", [target for target in TARGETS if own_sources(target)], ids=lambda target: target.name
+    ("cc", "target"), CASES, ids=lambda one: one.name if isinstance(one, Target) else one or "default"
 )
-@pytest.mark.parametrize("cc", [None, "gcc"])
 def test_kernels_compile_alone(cc: str | None, target: Target, tmp_path: Path) -> None:
     if cc and not shutil.which(cc):
         pytest.skip(f"{cc} is not installed")
-    is_elsewhere = bool(target.runner.emulator) or target.name in WITH_INSTRUCTIONS
-    if cc and is_elsewhere:
-        pytest.skip(f"{cc} is for this machine, the kernels of {target.name} are for its core")
     compiler, sources = find_compiler(cc), own_sources(target)
     flags = [*STRICT, "-g0", *header_folders(target)]
-    if is_elsewhere:
+    if is_elsewhere(target):
         flags += for_core(target)
         compile_objects(dict.fromkeys(sources, flags), tmp_path, compiler)
         return

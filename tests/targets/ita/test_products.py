@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tests.support.networks import ROOT, needs_networks
+from tests.support import dialect
 from tilewright.errors import Refusal
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Builder, Graph
@@ -147,16 +147,19 @@ def test_products_of_bytes_without_a_sign() -> None:
     assert np.array_equal(values(graph, x=x), values(made, x=x))
 
 
-@needs_networks
-@pytest.mark.parametrize("name", ["ICCT", "ICCT_ITA"])
-def test_a_transformer_of_the_dialect(name: str) -> None:
-    """All products with constants; those of scores and values have none."""
-    graph = stage(import_model(ROOT / f"peer/Models/CCT/Int/{name}/network.onnx"), "generic", "lowered")
+def test_a_transformer_of_the_dialect() -> None:
+    """All products with constants, but those that cannot; those of scores and values have none."""
+    model, outputs = dialect.transformer(3)
+    graph = stage(import_model(model.proto(*outputs), example_inputs=model.inputs), "generic", "lowered")
     made = apply(graph, (PRODUCTS_ON_ITA, STAY_IN_TILES))
-    assert sum(isinstance(node.op, ItaLinear) for node in made.nodes) == 7
-    (name,) = graph.inputs
-    x = RNG.integers(0, 128, graph.types[name].shape).astype(graph.types[name].dtype)
-    assert np.array_equal(values(graph, **{name: x}), values(made, **{name: x}))
+    products = [node for node in graph.nodes if isinstance(node.op, MatMul) and node.inputs[1] in graph.constants]
+    left = [node for node in made.nodes if isinstance(node.op, MatMul) and node.inputs[1] in made.constants]
+    assert sum(isinstance(node.op, ItaLinear) for node in made.nodes) == len(products) - len(left) == 4
+    for node in left:
+        with pytest.raises(Refusal, match="its factor"):
+            product(made, node)
+    given = {name: x.astype(graph.types[name].dtype) for name, x in model.inputs.items()}
+    assert np.array_equal(values(graph, **given), values(made, **given))
 
 
 def test_other_products_stay() -> None:
