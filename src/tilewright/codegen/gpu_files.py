@@ -29,8 +29,8 @@ FUNCTIONS = (
 )  # fmt: skip
 KERNEL = "gpu.h"
 """What sources include that are kernels of a GPU."""
-MAKERS = ("gpu_each.h",)
-"""Headers that make a kernel of what a source defines."""
+MAKERS = ("gpu_each.h", "gpu_reduce.h")
+"""Headers that make kernels of what a source defines."""
 ENTRY = "tw_kernel"
 """What sources call a kernel; its PTX has the name of the instance, which tools that watch a GPU show."""
 ITEMS = re.compile(r"^.*\btw_items_of_group = (\d+);\n", re.MULTILINE)

@@ -22,9 +22,11 @@ NODE = 1_500.0
 BYTES_READ = 2_500.0
 """In a nanosecond."""
 PRODUCTS = {1: 20_000.0, 2: 40_000.0, 4: 7_000.0}
-"""In a nanosecond, in tiles, by the bytes of an element."""
+"""In a nanosecond, by the bytes of an element."""
+FAST = ("tiles", "words", "elements", "few", "short", "row", "attention")
+"""In the names of kernels that reach them."""
 PLAIN_PRODUCTS = 500.0
-"""By kernels without tiles."""
+"""By other kernels."""
 COPY, COPIED_BYTES = 9_000.0, 12.0
 """A copy between the memories, and bytes of it in a nanosecond."""
 LESS_VECTORS = 2.0
@@ -37,7 +39,7 @@ def processor_costs() -> Costs:
 
 def with_costs(kernel: Kernel) -> Kernel:
     """A kernel of the GPU that says what it takes."""
-    rates = PRODUCTS if any(word in kernel.stem for word in ("tiles", "words", "elements", "few", "attention")) else {}
+    rates = PRODUCTS if any(word in kernel.stem for word in FAST) else {}
 
     def cycles(op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
         return CycleEstimate(cores=nanoseconds(op, types, rates))

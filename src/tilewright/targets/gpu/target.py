@@ -21,6 +21,7 @@ from tilewright.targets.generic import target as generic
 from tilewright.targets.gpu import (
     attention,
     block_products,
+    byte_rows,
     depthwise,
     fast,
     few_rows,
@@ -28,6 +29,7 @@ from tilewright.targets.gpu import (
     projections,
     quantised_pixels,
     rotate,
+    short_windows,
 )
 from tilewright.targets.gpu.costs import processor_costs, with_costs
 from tilewright.targets.gpu.depthwise import TURN_DEPTHWISE
@@ -60,6 +62,8 @@ processor; but for that over a cache, which is one operator from the beginning."
 COMPUTING = (
     *few_rows.KERNELS,
     *block_products.KERNELS,
+    *short_windows.KERNELS,
+    *byte_rows.KERNELS,
     *fast.KERNELS,
     *depthwise.KERNELS,
     *attention.KERNELS,

@@ -70,7 +70,7 @@ TW_GPU int32_t channel_of(const tw_conv_params *p, int32_t i) {
 
 #if TW_BY_WORDS
 /* Four zero points. */
-TW_GPU uint32_t zeros_of(const tw_conv_params *p) { return (uint32_t)(p->x_zero & 255) * 0x01010101u; }
+TW_GPU uint32_t zeros_of(const tw_conv_params *p) { return tw_word_of(p->x_zero); }
 #endif
 
 TW_GPU void read_known(tw_known *known, const tw_conv_params *p, const TW_W *w, const TW_B *b, const int32_t *mul,

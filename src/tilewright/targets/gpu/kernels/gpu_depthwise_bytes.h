@@ -3,6 +3,7 @@
 #define TW_GPU_DEPTHWISE_BYTES_H
 
 #include "gpu_async.h"
+#include "gpu_words.h"
 
 enum { TW_TAPS = 9, TW_TAP_WORDS = 3 /* of a channel: the last word has one tap */ };
 
@@ -22,16 +23,6 @@ TW_GPU void tw_turn_words(uint32_t *by_channel, const uint32_t *by_tap) {
   by_channel[1] = tw_bytes_of_two(low_01, low_23, 0x7632);
   by_channel[2] = tw_bytes_of_two(high_01, high_23, 0x5410);
   by_channel[3] = tw_bytes_of_two(high_01, high_23, 0x7632);
-}
-
-/* total + the four products of bytes of x and of w. */
-TW_GPU uint32_t tw_four_products(uint32_t total, uint32_t x, uint32_t w) {
-  if ((TW_X)-1 < 0) {
-    __asm__("dp4a.s32.s32 %0, %1, %2, %0;" : "+r"(total) : "r"(x), "r"(w));
-  } else {
-    __asm__("dp4a.u32.s32 %0, %1, %2, %0;" : "+r"(total) : "r"(x), "r"(w));
-  }
-  return total;
 }
 
 /* What four channels multiply with: two words of four taps, and one with the last tap in its channel's byte. */
