@@ -87,8 +87,8 @@ def test_files(model: Any, tmp_path: Path) -> None:
 def test_broken_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "broken.keras").write_bytes(b"no model")
     (tmp_path / "saved_model.pb").write_bytes(b"no model")
-    for path in (tmp_path / "broken.keras", tmp_path):
-        with pytest.raises(tw.CompileError, match="cannot be read"):
+    for path, what in ((tmp_path / "broken.keras", "is no .keras file, or is damaged"), (tmp_path, "cannot be read")):
+        with pytest.raises(tw.CompileError, match=what):
             tw.compile(path)
 
 
