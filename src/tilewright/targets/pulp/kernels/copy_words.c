@@ -31,6 +31,10 @@ static TW_COMPACT plane plane_of(const tw_copy_params *p) {
 
 /* One element of each of many rows. */
 static void copy_column(const TW_X *x, int32_t step_x, TW_Y *y, int32_t step_y, int32_t count) {
+  if (sizeof *x == 4) {
+    tw_copy_words((uint8_t *)y, 4 * step_y, (const uint8_t *)x, 4 * step_x, count);
+    return;
+  }
   for (; count >= 2; count -= 2, x += 2 * step_x, y += 2 * step_y) {
     const TW_X first = x[0], second = x[step_x];
     y[0] = (TW_Y)first;

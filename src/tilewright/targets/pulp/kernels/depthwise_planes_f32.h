@@ -2,25 +2,11 @@
 #ifndef TW_DEPTHWISE_PLANES_F32_H
 #define TW_DEPTHWISE_PLANES_F32_H
 
+#include "bytes4.h"
 #include "cluster.h"
 #include "depthwise_planes_f32_sizes.h"
 
-/* A row of pixels, which become neighbours or lie `spread` apart; four are loaded before any is stored. */
-static inline __attribute__((always_inline)) void tw_copy_pixels(const float *x, int32_t step, int32_t count, int32_t spread,
-                                                                 float *to) {
-  for (; count >= 4; count -= 4, to += 4 * spread) {
-    const float x0 = *x, x1 = x[step];
-    x += 2 * step;
-    const float x2 = *x, x3 = x[step];
-    x += 2 * step;
-    to[0] = x0, to[spread] = x1, to[2 * spread] = x2, to[3 * spread] = x3;
-  }
-  for (; count > 0; count--, x += step, to += spread) *to = *x;
-}
-
-static inline void tw_clear(float *to, int32_t count) {
-  for (; count > 0; count--) *to++ = 0.0f;
-}
+static inline void tw_clear(float *to, int32_t count) { tw_fill_run((uint8_t *)to, 0, 4 * count); }
 
 /* The rows that windows from row `out_y` on see; others than the image's, and between its spread pixels, are zeros. */
 static __attribute__((noinline)) void tw_fill_plane(const tw_depthwise *d, const float *x, int32_t out_y, int32_t rows,
@@ -33,7 +19,7 @@ static __attribute__((noinline)) void tw_fill_plane(const tw_depthwise *d, const
   for (int32_t left_rows = tw_channel_rows(d, rows); left_rows > 0; left_rows--, place++, plane += pitch) {
     const int32_t in_y = d->spread_h == 1 || place < 0 ? place : place / d->spread_h;
     if (place >= 0 && in_y < d->in_h && in_y * d->spread_h == place) {
-      tw_copy_pixels(x + in_y * d->x_pitch, d->x_step, count, spread, plane + left);
+      tw_copy_words((uint8_t *)(plane + left), 4 * spread, (const uint8_t *)(x + in_y * d->x_pitch), 4 * d->x_step, count);
     } else {
       tw_clear(plane, pitch);
     }

@@ -11,6 +11,11 @@
 
 static inline TW_Y tw_one(TW_A a, TW_B b);
 
+/* A kernel may have a function of its own for neighbours in all three: TW_NEIGHBOURS(a, b, y, n). */
+#ifndef TW_NEIGHBOURS
+#define TW_NEIGHBOURS(a, b, y, n) tw_run(a, 1, b, 1, y, n)
+#endif
+
 /* Four at a time, loaded before any of them is stored: a load's result is not there at once. */
 static inline __attribute__((always_inline)) void tw_run(const TW_A *a, int32_t step_a, const TW_B *b, int32_t step_b,
                                                          TW_Y *y, int32_t n) {
@@ -27,7 +32,7 @@ static inline __attribute__((always_inline)) void tw_run(const TW_A *a, int32_t 
 
 static __attribute__((noinline)) void tw_row(const TW_A *a, int32_t step_a, const TW_B *b, int32_t step_b, TW_Y *y, int32_t n) {
   if (step_a == 1 && step_b == 1) {
-    tw_run(a, 1, b, 1, y, n);
+    TW_NEIGHBOURS(a, b, y, n);
   } else if (step_a == 1 && step_b == 0) {
     tw_run(a, 1, b, 0, y, n);
   } else {

@@ -1,11 +1,16 @@
 /* y = c ? a : b, broadcast; all cores together */
 #include "alone.h"
+#include "bytes4.h"
 #include "share_of_run.h"
 #include "ternary.h"
 #include "walk_from.h"
 
 /* Four at a time, loaded before any of them is stored: a load's result is not there at once. */
 static inline __attribute__((always_inline)) void copy_run(const TW_A *from, int32_t step, TW_A *y, int32_t n) {
+  if (sizeof *y == 4) {
+    tw_copy_words((uint8_t *)y, 4, (const uint8_t *)from, 4 * step, n);
+    return;
+  }
   for (; n >= 4; n -= 4, from += 4 * step, y += 4) {
     const TW_A x0 = from[0], x1 = from[step], x2 = from[2 * step], x3 = from[3 * step];
     y[0] = x0, y[1] = x1, y[2] = x2, y[3] = x3;
