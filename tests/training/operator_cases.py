@@ -154,10 +154,26 @@ def products() -> Iterator[Case]:
             yield case("MatMul", a, b, real(3, 1), trans_a=trans_a, trans_b=trans_b, alpha=0.5, beta=2.0)
     swapped = {"perm_a": (0, 2, 1, 3), "perm_b": (0, 2, 1, 3), "perm_y": (0, 2, 1, 3)}
     yield case("MatMul", real(2, 3, 4, 5), real(2, 5, 4, 6), **swapped)
+    codes, scales = RANDOM.integers(0, 256, (3, 2, 4)).astype(np.uint8), positive(3, 2)
+    few = {"inner": 13, "bits": 4, "block": 8}
+    yield case("MatMulNBits", real(2, 3, 13), codes, scales, wanted=(0, 2), **few)
+    yield case("MatMulNBits", real(13), codes, scales, codes[..., 0] & 15, wanted=(0, 2), **few)
     attention = (real(2, 3, 4, 5), real(2, 6, 2, 5), real(2, 6, 2, 7))
     yield case("FusedAttention", *attention, scale=0.4)
     yield case("FusedAttention", *attention, scale=0.4, causal=True, first=2)
     yield case("LimitedAttention", *attention, scale=0.4, causal=True, first=2, window=3, cap=1.5)
+
+
+def samplings() -> Iterator[Case]:
+    for padding in ("zeros", "border", "reflection"):
+        for mode in ("nearest", "linear", "cubic"):
+            for aligned in (False, True):
+                fields = {"mode": mode, "padding": padding, "align_corners": aligned}
+                wanted = (0,) if mode == "nearest" else (0, 1)
+                yield case("GridSample", real(2, 3, 4, 5), 1.1 * apart(2, 3, 2, 2), wanted=wanted, **fields)
+    yield case("GridSample", real(1, 2, 5), apart(1, 7, 1))
+    yield case("GridSample", real(1, 1, 2, 3, 4), apart(1, 2, 2, 1, 3))
+    yield case("GridSample", real(1, 1, 1, 3), apart(1, 2, 2, 2), padding="reflection", align_corners=True)
 
 
 def pools() -> Iterator[Case]:
@@ -182,7 +198,7 @@ def pools() -> Iterator[Case]:
     yield case("AveragePool", real(2, 4, 5, 3), kernel=(4, 5), channels_last=True)
 
 
-ALL = [functions, arithmetic, reductions, normalisations, movement, products, pools]
+ALL = [functions, arithmetic, reductions, normalisations, movement, products, samplings, pools]
 
 
 def all_cases() -> list[Case]:

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.fast
 
 CASES = all_cases()
 
-ELSEWHERE = {"Conv", "ConvTranspose", "GridSample"}
+ELSEWHERE = {"Conv", "ConvTranspose"}
 """Operators whose cases are drawn below."""
 
 

@@ -7,10 +7,12 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.affine import loops, whole
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
+from tilewright.ops._grid_gradients import Sampling, gradients_of_grid
 from tilewright.records import dataclass
 
 MODES = ("nearest", "linear", "cubic")
@@ -82,6 +84,11 @@ class GridSample(Op):
         inside = ((at >= 0) & (at < size)) if self.padding == "zeros" else np.ones(at.shape, np.bool_)
         at = reflected(at, low, high) if self.padding == "reflection" else at
         return np.clip(at, 0, size - 1).astype(np.int64), inside.astype(np.float64)
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        sampling = Sampling(self.mode, self.padding, self.align_corners, CUBIC)
+        by_grid = at.wants("grid") and self.mode != "nearest"
+        return gradients_of_grid(at["X"], at["grid"], at.gradient, sampling, by_grid)
 
     @classmethod
     def from_onnx(cls, node: OnnxNode) -> tuple[Op, Sequence[str]]:

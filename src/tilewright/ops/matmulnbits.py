@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
+from tilewright.ir.adjoint import Adjoint, Gradients
 from tilewright.ir.affine import axis_loops, loops, whole
 from tilewright.ir.onnx_node import OnnxNode
 from tilewright.ir.op import Emit, Index, Op
@@ -58,10 +59,34 @@ class MatMulNBits(Op):
                 raise Refusal(f"{name} are {types[name]} for B {b}")
 
     def numpy(self, A: Array, B: Array, scales: Array, zeros: Array | None = None) -> Array:
-        weights = unpacked(B, self.bits).astype(np.float32)
-        centre = np.float32(2 ** (self.bits - 1)) if zeros is None else zeros[..., None].astype(np.float32)
-        columns = ((weights - centre) * scales[..., None]).reshape(B.shape[0], -1)[:, : self.inner]
+        columns = (self._codes(B, zeros) * scales[..., None]).reshape(B.shape[0], -1)[:, : self.inner]
         return np.asarray(A @ columns.T, np.float32)
+
+    def _codes(self, B: Array, zeros: Array | None) -> Array:
+        """Weights before they are scaled: columns, blocks, and what these have."""
+        centre = np.float32(2 ** (self.bits - 1)) if zeros is None else zeros[..., None].astype(np.float32)
+        found: Array = unpacked(B, self.bits).astype(np.float32) - centre
+        return found
+
+    def gradients(self, at: Adjoint) -> Gradients:
+        """By the rows, which meet the weights as floats, and by the scales."""
+        g, a, scales, packed = at.gradient, at["A"], at["scales"], at["B"].known
+        zeros = at["zeros"].known if "zeros" in at else None
+        if packed is None or ("zeros" in at and zeros is None):
+            raise Refusal("weights of few bits that are computed have no gradient")
+        codes = self._codes(packed, zeros)
+        columns, blocks, block = codes.shape
+        rows = math.prod(a.shape[:-1])
+        found = {}
+        if at.wants("A"):
+            scaled = g.constant(codes) * scales.reshape((columns, blocks, 1))
+            weights = scaled.reshape((columns, blocks * block)).part(1, 0, self.inner)
+            found["A"] = g.reshape((rows, columns)).times_matrix(weights).reshape(a.shape)
+        if at.wants("scales"):
+            met = g.reshape((rows, columns)).times_matrix(a.reshape((rows, self.inner)), trans_a=True)
+            whole = met.pad([(0, 0), (0, blocks * block - self.inner)]).reshape(codes.shape)
+            found["scales"] = (whole * g.constant(codes)).sum([-1]).reshape(scales.shape)
+        return found
 
     @classmethod
     def expand(cls, node: OnnxNode, emit: Emit) -> Sequence[str]:

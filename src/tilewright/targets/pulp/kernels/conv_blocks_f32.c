@@ -8,6 +8,7 @@
 #endif
 
 #include "blocks_f32.h"
+#include "bytes4.h"
 #include "cluster.h"
 #include "conv_dots_sizes.h"
 #include "positive_f32.h"
@@ -37,6 +38,25 @@ static corner corner_of(const work *k, int32_t pixel, int32_t group) {
   return found;
 }
 
+/* Of the pixel behind it. */
+static void next_corner(const work *k, corner *c) {
+  const tw_conv_params *const p = k->p;
+  c->x += p->stride_w;
+  if (c->x + p->pad_left < p->out_w * p->stride_w) return;
+  c->x = -p->pad_left, c->y += p->stride_h;
+  if (c->y + p->pad_top < p->out_h * p->stride_h) return;
+  c->y = -p->pad_top, c->image += p->in_h * p->in_w * p->groups * p->in_channels;
+}
+
+/* Of four pixels, of which `present` are there; the last one repeats. */
+static void find_corners(const work *k, int32_t pixel, int32_t present, int32_t group, corner found[4]) {
+  found[0] = corner_of(k, pixel, group);
+  for (int i = 1; i < 4; i++) {
+    found[i] = found[i - 1];
+    if (i < present) next_corner(k, &found[i]);
+  }
+}
+
 /* Row r of a window; `copy` has room for it. */
 static const float *row_of(const work *k, const corner *c, int32_t r, float *copy) {
   const tw_conv_params *const p = k->p;
@@ -53,23 +73,38 @@ static const float *row_of(const work *k, const corner *c, int32_t r, float *cop
   return copy;
 }
 
-/* Four floats are loaded before any is stored. */
-static inline void copy_run(const float *from, int32_t count, float *to) {
-  for (; count >= 4; count -= 4, from += 4, to += 4) {
-    const float f0 = from[0], f1 = from[1], f2 = from[2], f3 = from[3];
-    to[0] = f0, to[1] = f1, to[2] = f2, to[3] = f3;
+/* One window with all of its rows, taps and channels side by side in the image: what lies outside of it is zeros. */
+static void copy_window(const work *k, const corner *c, float *to) {
+  const tw_conv_params *const p = k->p;
+  const int32_t channels = p->in_channels, pitch = p->in_w * channels, run = p->kernel_w * channels;
+  const int32_t before = channels * tw_min(p->kernel_w, tw_max(0, -c->x));
+  const int32_t inside = tw_max(0, channels * tw_min(p->kernel_w, p->in_w - c->x) - before), rest = run - before - inside;
+  const float *from = c->image + c->y * pitch + c->x * channels + before;
+  for (int32_t r = 0, y = c->y; r < p->kernel_h; r++, y += p->dilation_h, from += p->dilation_h * pitch, to += run) {
+    if (y < 0 || y >= p->in_h) {
+      tw_fill_run((uint8_t *)to, 0, 4 * run);
+      continue;
+    }
+    if (inside < run) {
+      tw_fill_run((uint8_t *)to, 0, 4 * before);
+      tw_fill_run((uint8_t *)(to + before + inside), 0, 4 * rest);
+    }
+    tw_copy_words((uint8_t *)(to + before), 4, (const uint8_t *)from, 4, inside);
   }
-  for (; count > 0; count--) *to++ = *from++;
 }
 
 /* The windows of four pixels, one behind the other. */
 static void copy_windows(const work *k, const corner corners[4]) {
   const int32_t run = k->p->kernel_w * k->p->in_channels;
   float *to = k->copies;
-  for (int i = 0; i < 4; i++) {
-    for (int32_t r = 0; r < k->p->kernel_h; r++, to += run) {
-      const float *const row = row_of(k, &corners[i], r, to);
-      if (row != to) copy_run(row, run, to);
+  for (int i = 0; i < 4; i++, to += k->p->kernel_h * run) {
+    if (k->p->groups == 1 && k->p->dilation_w == 1) {
+      copy_window(k, &corners[i], to);
+      continue;
+    }
+    for (int32_t r = 0; r < k->p->kernel_h; r++) {
+      const float *const row = row_of(k, &corners[i], r, to + r * run);
+      if (row != to + r * run) tw_copy_run((uint8_t *)(to + r * run), (const uint8_t *)row, 4 * run);
     }
   }
 }
@@ -140,17 +175,19 @@ static __attribute__((noinline)) void whole_blocks(const work *k, const float *c
   for (int32_t r = 0; p->activation.kind && r < 4; r++) tw_all_positive(y + r * pitch, 4 * (end - column), 1);
 }
 
-/* Blocks `column` to `end` - 1 of four pixels. In one function, so that registers are saved once. */
+/* Blocks `column` to `end` - 1 of four pixels, in one function, so that registers are saved once. Where fewer than four
+ * are left, those before them are computed once more. */
 static __attribute__((noinline)) void blocks(const work *k, int32_t pixel, int32_t column, int32_t end) {
   const tw_conv_params *const p = k->p;
-  const int32_t left = p->batch * p->out_h * p->out_w - pixel, present = tw_min(4, left), quads = (p->out_channels + 3) >> 2;
+  const int32_t pixels = p->batch * p->out_h * p->out_w, present = tw_min(4, pixels), quads = (p->out_channels + 3) >> 2;
+  pixel = tw_min(pixel, pixels - present);
   corner corners[4];
   int32_t is_new = 1;
   const int32_t whole = tw_min(end, p->out_channels >> 2);
   if (present == 4 && column < whole && are_runs(k)) {
     const float *x[4];
+    find_corners(k, pixel, 4, 0, corners);
     for (int c = 0; c < 4; c++) {
-      corners[c] = corner_of(k, pixel + c, 0);
       x[c] = k->is_whole ? k->copies + c * tw_conv_blocks_window(p)
                          : corners[c].image + (corners[c].y * p->in_w + corners[c].x) * p->in_channels;
     }
@@ -161,7 +198,7 @@ static __attribute__((noinline)) void blocks(const work *k, int32_t pixel, int32
   for (; column < end; column++) {
     const int32_t group = p->groups == 1 ? 0 : column / quads, filter = 4 * (column - group * quads);
     if (is_new || p->groups > 1) {
-      for (int c = 0; c < 4; c++) corners[c] = corner_of(k, pixel + tw_min(c, present - 1), group);
+      find_corners(k, pixel, present, group, corners);
       if (k->is_whole) copy_windows(k, corners);
     }
     is_new = 0;

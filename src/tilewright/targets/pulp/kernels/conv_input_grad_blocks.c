@@ -107,7 +107,8 @@ static columns columns_of(const tw_conv_gradient_params *p) {
   return found;
 }
 
-/* Blocks `at` to `end` - 1, of four channels each, of four pixels. */
+/* Blocks `at` to `end` - 1, of four channels each, of four pixels. With one tap, those before them are computed once more
+ * where fewer are left. */
 static __attribute__((noinline)) void blocks(const tw_conv_gradient_params *p, const float *g, const float *w, float *y,
                                              const float *zeros, int32_t pixel, int32_t at, int32_t end) {
   const columns across = columns_of(p);
@@ -117,9 +118,10 @@ static __attribute__((noinline)) void blocks(const tw_conv_gradient_params *p, c
   const int32_t x = phase + 4 * (place - phase * across.quads) * p->stride_w;
   if (x >= p->in_w) return;
   const int32_t left = (p->in_w - x + p->stride_w - 1) / p->stride_w, whole = tw_min(end, p->channels >> 2);
-  if (filter == p->channels && p->groups == 1 && left >= 4 && at < whole) {
+  const int32_t lacking = tw_max(0, 4 - left) * p->stride_w;
+  if (filter == p->channels && p->groups == 1 && lacking <= x && at < whole) {
     const work k = {p, g + image * p->out_h * p->out_w * p->filters, w, y + image * p->in_h * p->in_w * p->channels, zeros};
-    one_tap(&k, row - image * p->in_h, x, at, whole);
+    one_tap(&k, row - image * p->in_h, x - lacking, at, whole);
     at = whole;
   }
   for (; at < end; at++) {
