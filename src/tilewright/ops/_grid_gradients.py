@@ -1,4 +1,4 @@
-"""Gradients of GridSample: by the image a scatter of what its points were read with, by the grid the slopes of weights."""
+"""Gradients of GridSample: by the image a scatter of what points were read with, by the grid the slopes of weights."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class Sampling:
     def axis(self, where: Value, size: int) -> Axis:
         """`where` is one of the numbers of each point."""
         low, high = (0.0, size - 1.0) if self.align_corners else (-0.5, size - 0.5)
-        scale = (size - 1 if self.align_corners else size) / 2
-        place = (where + 1.0) * scale if self.align_corners else (where + 1.0) * scale - 0.5
-        factor = place * 0.0 + scale
+        # Rounded as GridSample rounds it, so that both find the same elements.
+        place = (where + 1.0) / 2 * (size - 1.0) if self.align_corners else ((where + 1.0) * float(size) - 1.0) / 2
+        factor = place * 0.0 + (size - 1 if self.align_corners else size) / 2
         if self.mode == "nearest":
             place = place.apply("Round")
         if self.padding == "border" and self.mode != "cubic":
