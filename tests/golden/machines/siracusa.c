@@ -24,8 +24,8 @@
 #include "runtime/turns.h"
 #include "runtime/l3.h"
 
-uint8_t tw_l1[2904] __attribute__((common, aligned(8)));
-static uint8_t l2[16] __attribute__((section(".l2"), aligned(16)));
+uint8_t tw_l1[2736] __attribute__((common, aligned(8)));
+static uint8_t l2[4656] __attribute__((section(".l2"), aligned(16)));
 
 static const float *io_image;
 static float *io_scores;
@@ -35,13 +35,13 @@ TW_ASSERT_SIZE(tw_copy_params, 72);
 static const tw_copy_params layer_0_params = {.rank = 2, .size = {64, 3}, .stride = {1, 64}, .start = 0};
 static void layer_0_prefetch(void) {
   tw_prefetch_begin(0);
-  tw_dma_in(tw_l1 + 1536, &layer_0_params, sizeof layer_0_params);
-  tw_dma_in(tw_l1 + 768, (const uint8_t *)io_image, 768);
+  tw_dma_in(tw_l1 + 1968, &layer_0_params, sizeof layer_0_params);
+  tw_dma_in(tw_l1 + 1200, (const uint8_t *)io_image, 768);
 }
 static TW_APART void layer_0_run(int tile, int turn) {
   (void)tile;
   (void)turn;
-  tw_copy_words_f32((const tw_copy_params *)(tw_l1 + 1536), (const float *)(tw_l1 + 768), (float *)tw_l1);
+  tw_copy_words_f32((const tw_copy_params *)(tw_l1 + 1968), (const float *)(tw_l1 + 1200), (float *)tw_l1);
 }
 
 /* 1: stem (Conv) f32[1x8x8x3] -> f32[1x8x8x4]; 2 tiles: y by 4 of 8 */
@@ -59,22 +59,22 @@ static const tw_conv_params layer_1_params[2] = {{
         .activation = {.kind = 1, .alpha = 0.0f, .beta = INFINITY}}};
 static void layer_1_prefetch(void) {
   tw_prefetch_begin(1);
-  tw_dma_in(tw_l1 + 2480, layer_1_params, sizeof layer_1_params);
-  tw_dma_in(tw_l1 + 2048, (const uint8_t *)residual_w1_2, 432);
-  tw_dma_in(tw_l1 + 2752, (const uint8_t *)residual_b1, 16);
+  tw_dma_in(tw_l1 + 2224, layer_1_params, sizeof layer_1_params);
+  tw_dma_in(tw_l1 + 768, (const uint8_t *)residual_w1_2, 432);
+  tw_dma_in(tw_l1 + 2496, (const uint8_t *)residual_b1, 16);
 }
 static TW_APART void layer_1_run(int tile, int turn) {
   const int y = tile;
   (void)turn;
   tw_conv_channels_last_f32(
-      &((const tw_conv_params *)(tw_l1 + 2480))[y],
+      &((const tw_conv_params *)(tw_l1 + 2224))[y],
       (const float *)(tw_l1 + 96 * tw_max(4 * y - 1, 0)),
-      (const float *)(tw_l1 + 2048),
-      (const float *)(tw_l1 + 2752),
+      (const float *)(tw_l1 + 768),
+      (const float *)(tw_l1 + 2496),
       NULL,
       NULL,
-      (float *)(tw_l1 + 1024 + 128 * (4 * y)),
-      tw_l1 + 112 * tw_core() + 768);
+      (float *)(tw_l1 + 1200 + 128 * (4 * y)),
+      tw_l1 + 112 * tw_core() + 2512);
 }
 
 /* 2: body (Conv) f32[1x8x8x4] -> f32[1x8x8x4] */
@@ -84,23 +84,16 @@ static const tw_conv_params layer_2_params = {
         .kernel_h = 3, .kernel_w = 3, .stride_h = 1, .stride_w = 1, .dilation_h = 1, .dilation_w = 1,
         .pad_top = 1, .pad_left = 1, .groups = 1, .x_zero = 0, .w_zero = 0, .bias_step = 0,
         .mul_step = 0, .add_step = 0, .requantised = 0};
-static void layer_2_prefetch(void) {
-  tw_prefetch_begin(2);
-  tw_dma_in(tw_l1 + 2768, &layer_2_params, sizeof layer_2_params);
-  tw_dma_in(tw_l1 + 2048, (const uint8_t *)residual_w2_2, 576);
-}
 static TW_APART void layer_2_run(int tile, int turn) {
   (void)tile;
   (void)turn;
-  tw_conv_channels_last_f32(
-      (const tw_conv_params *)(tw_l1 + 2768),
-      (const float *)(tw_l1 + 1024),
-      (const float *)(tw_l1 + 2048),
-      NULL,
-      NULL,
+  tw_conv_blocks_f32(
+      &layer_2_params,
+      (const float *)(tw_l1 + 1200),
+      (const float *)residual_w2_2,
       NULL,
       (float *)tw_l1,
-      tw_l1 + 2624);
+      l2 + 0);
 }
 
 /* 3: shortcut (Add) f32[1x8x8x4], f32[1x8x8x4] -> f32[1x8x8x4] */
@@ -108,15 +101,15 @@ TW_ASSERT_SIZE(tw_binary_params, 100);
 static const tw_binary_params layer_3_params = {.rank = 1, .size = {256}, .stride_a = {1}, .stride_b = {1}};
 static void layer_3_prefetch(void) {
   tw_prefetch_begin(3);
-  tw_dma_in(tw_l1 + 2048, &layer_3_params, sizeof layer_3_params);
+  tw_dma_in(tw_l1 + 1040, &layer_3_params, sizeof layer_3_params);
 }
 static TW_APART void layer_3_run(int tile, int turn) {
   (void)tile;
   (void)turn;
   tw_add_shared_f32(
-      (const tw_binary_params *)(tw_l1 + 2048),
+      (const tw_binary_params *)(tw_l1 + 1040),
       (const float *)tw_l1,
-      (const float *)(tw_l1 + 1024),
+      (const float *)(tw_l1 + 1200),
       (float *)tw_l1);
 }
 
@@ -125,12 +118,12 @@ TW_ASSERT_SIZE(tw_unary_params, 12);
 static const tw_unary_params layer_4_params = {.count = 256};
 static void layer_4_prefetch(void) {
   tw_prefetch_begin(4);
-  tw_dma_in(tw_l1 + 2152, &layer_4_params, sizeof layer_4_params);
+  tw_dma_in(tw_l1 + 1024, &layer_4_params, sizeof layer_4_params);
 }
 static TW_APART void layer_4_run(int tile, int turn) {
   (void)tile;
   (void)turn;
-  tw_relu_shared_f32((const tw_unary_params *)(tw_l1 + 2152), (const float *)tw_l1, (float *)tw_l1);
+  tw_relu_shared_f32((const tw_unary_params *)(tw_l1 + 1024), (const float *)tw_l1, (float *)tw_l1);
 }
 
 /* 5: pool (ReduceMean) f32[1x8x8x4] -> f32[1x1x1x4] */
@@ -148,8 +141,8 @@ static TW_APART void layer_5_run(int tile, int turn) {
   tw_reducemean_floats(
       (const tw_reduce_params *)(tw_l1 + 1304),
       (const float *)tw_l1,
-      (float *)(tw_l1 + 1688),
-      tw_l1 + 1456);
+      (float *)(tw_l1 + 1560),
+      tw_l1 + 1576);
 }
 
 /* 6: classifier (MatMul) f32[1x4] -> f32[1x5] */
@@ -163,17 +156,17 @@ static const tw_matmul_params layer_6_params = {
 static void layer_6_prefetch(void) {
   tw_prefetch_begin(6);
   tw_dma_in(tw_l1 + 1024, &layer_6_params, sizeof layer_6_params);
-  tw_dma_in(tw_l1 + 1584, (const uint8_t *)residual_w3, 80);
-  tw_dma_in(tw_l1 + 1664, (const uint8_t *)residual_b3, 20);
+  tw_dma_in(tw_l1 + 1456, (const uint8_t *)residual_w3, 80);
+  tw_dma_in(tw_l1 + 1536, (const uint8_t *)residual_b3, 20);
 }
 static TW_APART void layer_6_run(int tile, int turn) {
   (void)tile;
   (void)turn;
   tw_matmul_blocks_f32(
       (const tw_matmul_params *)(tw_l1 + 1024),
-      (const float *)(tw_l1 + 1688),
-      (const float *)(tw_l1 + 1584),
-      (const float *)(tw_l1 + 1664),
+      (const float *)(tw_l1 + 1560),
+      (const float *)(tw_l1 + 1456),
+      (const float *)(tw_l1 + 1536),
       (float *)(tw_l1 + 0));
 }
 static TW_APART void layer_6_store(int tile, int turn) {
@@ -198,15 +191,10 @@ static TW_APART void layer_1_dma_core(void) {
 
 static TW_APART void layer_2_dma_core(void) {
   tw_barrier_all();
-  layer_2_prefetch();
-  tw_wait_prefetch(2);
-  tw_barrier_all();
-  tw_barrier_all();
+  layer_3_prefetch();
 }
 
 static TW_APART void layer_3_dma_core(void) {
-  tw_barrier_all();
-  layer_3_prefetch();
   tw_wait_prefetch(3);
   tw_barrier_all();
   layer_4_prefetch();
@@ -263,19 +251,10 @@ static TW_APART void layer_1_workers(void) {
 
 static TW_APART void layer_2_workers(void) {
   tw_barrier_all();
-  tw_barrier_all();
-  const int core = tw_core();
-  tw_each_begin();
-  TW_ROLLED
-  for (int tile = core, turn = 0; tile < 1; tile += TW_CORES, turn++) {
-    layer_2_run(tile, turn);
-  }
-  tw_each_end();
-  tw_barrier_all();
+  layer_2_run(0, 0);
 }
 
 static TW_APART void layer_3_workers(void) {
-  tw_barrier_all();
   tw_barrier_all();
   layer_3_run(0, 0);
 }
