@@ -11,8 +11,9 @@ from tests.accelerator.test_networks import chain_file
 from tests.instruction.folders import DOT4, REQUANT, written
 from tests.support.command import Command
 from tests.support.models import small
-from tilewright.bringup.instruction_trial import Change, Counts
+from tilewright.bringup.instruction_trial import Change, Counts, Trial, verdict
 from tilewright.cli.instruction import _cells
+from tilewright.instruction.declaration import read_instruction
 from tilewright.instruction.patterns import PATTERNS
 
 
@@ -89,3 +90,17 @@ def test_compiled_folders_have_the_header(command: Command, network: Path, tmp_p
 @pytest.mark.parametrize(("before", "after", "shown"), [(300, 200, "1.50 x"), (0, 200, "new"), (300, 0, "gone")])
 def test_a_layer_that_one_program_lacks_has_no_ratio(before: int, after: int, shown: str) -> None:
     assert shown in _cells(Change("copy", Counts(before), Counts(after), 3))
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(
+    ("after", "places", "said"),
+    [
+        (200, 3, "dot4 stands in 3 places of the program"),
+        (300, 1, "dot4 stands in one place of the program and gains nothing: 300 cycles without it, 300 with it"),
+        (300, 0, "dot4 is never used: no layer's kernel on siracusa has the pattern dot4_s8"),
+    ],
+)
+def test_what_gains_nothing_is_said(after: int, places: int, said: str) -> None:
+    total = Change("all", Counts(300), Counts(after))
+    assert verdict(Trial("siracusa", "net", read_instruction(DOT4), (), total, True, places, None)) == said

@@ -124,6 +124,16 @@ def never_used(one: Instruction, target: str) -> str:
     return f'{one.name} is never used: it has no line implements = "..." (docs/instructions.md)'
 
 
+def verdict(found: Trial) -> str:
+    """Where it stands in the program, and whether that is worth it."""
+    one, before, after = found.instruction, found.total.before.cycles, found.total.after.cycles
+    if not found.places:
+        return never_used(one, found.target)
+    places = "in one place" if found.places == 1 else f"in {found.places} places"
+    stands = f"{one.name} stands {places} of the program"
+    return stands if after < before else f"{stands} and gains nothing: {before:,} cycles without it, {after:,} with it"
+
+
 def _places(program: Program, one: Instruction) -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "program.elf"

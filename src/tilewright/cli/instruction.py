@@ -175,6 +175,7 @@ def _network(found: Searched, name: str) -> list[str]:
 
 
 def _print(found: Trial) -> None:
+    from tilewright.bringup.instruction_trial import verdict
     from tilewright.report.text_table import print_table
 
     title = f"{found.network} on {found.target}, without and with {found.instruction.name}"
@@ -190,17 +191,8 @@ def _print(found: Trial) -> None:
         show(f"area: {area.gate_equivalents:,.0f} gate equivalents, {fpga} ({area.tool})")
     elif found.instruction.rtl is not None:
         show("area: not counted, yosys is not installed")
-    show(_said(found))
+    show(verdict(found))
     show("outputs agree with the reference" if found.agrees else "outputs differ from the reference")
-
-
-def _said(found: Trial) -> str:
-    from tilewright.bringup.instruction_trial import never_used
-
-    one = found.instruction
-    if found.places:
-        return f"{one.name} stands in {found.places} places of the program"
-    return never_used(one, found.target)
 
 
 def _cells(one: Change) -> list[str]:
