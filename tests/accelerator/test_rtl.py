@@ -163,8 +163,9 @@ def test_data_that_verilog_reads_and_files_of_other_folders(products: Path) -> N
             "combinational loop",
         ),
         ("module products", "module other", "has no module products; it has other"),
+        ("is_last", "inside", "'inside' is a word of SystemVerilog"),
     ],
-    ids=["syntax", "latch", "loop", "name"],
+    ids=["syntax", "latch", "loop", "name", "word"],
 )
 def test_verilog_that_is_refused(products: Path, old: str, new: str, says: str) -> None:
     device = read_folder(spoiled(products, old, new)).rtl

@@ -180,6 +180,8 @@ class Chained(Op):
             same = self._same_axes(number, before)
             links = [(read_axes[read], made[written]) for written, read in same]
             pairs = [(_only_loop(read, sizes), _only_loop(written, extents)) for read, written in links]
+            # A window that covers the whole axis may cover padding, too: that is another loop.
+            pairs = [pair if sizes.get(pair[0]) == extents.get(pair[1]) else ("", "") for pair in pairs]
             shared = {read: written for read, written in pairs if read and written}
             called = {loop: shared.get(loop) or numbered(loop, number) for loop in sizes}
             for (read, written), pair in zip(links, pairs, strict=True):

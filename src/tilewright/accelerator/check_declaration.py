@@ -216,7 +216,9 @@ def _expressions(accelerator: Accelerator, pattern: Pattern, kind: type[Op]) -> 
             continue
         for name in names:
             if known and name not in known:
-                yield f"{what}: {kind.__name__} has no loop, operand or number '{name}'", _close(name, sorted(known))
+                # Where it stands alone in `writes`, it may have been meant to be an operand.
+                meant = [*(operands if what in values and text == name else ()), *sorted(known)]
+                yield f"{what}: {kind.__name__} has no loop, operand or number '{name}'", _close(name, meant)
     yield from _orders(pattern, found)
     loops = _loops(found)
     for name in (*pattern.limits, *pattern.multiples, *pattern.cuts):

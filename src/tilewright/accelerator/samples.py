@@ -20,8 +20,8 @@ from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Array, Shape, TensorType, limits, type_of
 from tilewright.ops._elementwise import Elementwise
 from tilewright.ops.add import Add
-from tilewright.ops.averagepool import AveragePool
 from tilewright.ops.conv import Conv
+from tilewright.ops.lookup import ENTRIES, Lookup
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.mul import Mul
@@ -241,22 +241,33 @@ def _tflite_add(random: Random, pattern: Pattern, requantises: bool, given: Tens
     return Sample(op, tuple(_values(random, "int8", shape) for _ in "AB"))
 
 
-def _pool(kind: type[MaxPool] | type[AveragePool]) -> Maker:
-    def make(random: Random, pattern: Pattern, requantises: bool, given: TensorType | None) -> Sample:
-        last, stride = pattern.layout == CHANNELS_LAST, int(random.choice([1, 2]))
-        channels, size = int(random.choice([1, 8, 16])), int(random.integers(4, 10))
-        x: Shape = (1, size, size, channels) if last else (1, channels, size, size)
-        x = given.shape if given else x
-        op = kind((stride, stride), (1, 1), (0, 0, 0, 0), kernel=(2, 2), channels_last=last)
-        return Sample(op, (_values(random, _first_dtype(random, pattern, "X", "int8", given), x),))
+def _maxpool(random: Random, pattern: Pattern, requantises: bool, given: TensorType | None) -> Sample:
+    """Half of them with plain windows of 2 x 2, which simple devices take."""
+    last, stride = pattern.layout == CHANNELS_LAST, int(random.choice([1, 2]))
+    channels, height, width = int(random.choice([1, 8, 16])), *(int(size) for size in random.integers(4, 10, 2))
+    x: Shape = (1, height, width, channels) if last else (1, channels, height, width)
+    x = given.shape if given else x
+    kernel, padding = ((2, 2), (0, 0, 0, 0)) if random.integers(2) else _windows(random)
+    op = MaxPool((stride, stride), (1, 1), padding, kernel=kernel, channels_last=last)
+    return Sample(op, (_values(random, _first_dtype(random, pattern, "X", "int8", given), x),))
 
-    return make
+
+def _windows(random: Random) -> tuple[tuple[int, int], tuple[int, int, int, int]]:
+    """A kernel, and padding that is smaller than it."""
+    high, wide = (int(size) for size in random.integers(1, 4, 2))
+    top, left, bottom, right = (int(random.integers(0, size)) for size in (high, wide, high, wide))
+    return (high, wide), (top, left, bottom, right)
+
+
+def _lookup(random: Random, pattern: Pattern, requantises: bool, given: TensorType | None) -> Sample:
+    x = _values(random, _first_dtype(random, pattern, "X", "int8", given), _shape(random, given))
+    return Sample(Lookup(), (x, _values(random, _dtype(random, pattern, "table", "int8"), (ENTRIES,))))
 
 
 MAKERS: Mapping[str, Maker] = {
     "CrossbarConv": _crossbar_conv,
-    "Conv": _conv, "MatMul": _matmul, "QLinearAdd": _qlinear_add, "TfliteAdd": _tflite_add, "MaxPool": _pool(MaxPool),
+    "Conv": _conv, "MatMul": _matmul, "QLinearAdd": _qlinear_add, "TfliteAdd": _tflite_add, "MaxPool": _maxpool,
     "Add": _elementwise(Add, "AB", "int32"), "Mul": _elementwise(Mul, "AB", "int32"),
-    "Relu": _elementwise(Relu, "X", "int32"),
+    "Relu": _elementwise(Relu, "X", "int32"), "Lookup": _lookup,
 }  # fmt: skip
 """By the operator's name."""

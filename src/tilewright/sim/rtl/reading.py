@@ -21,6 +21,8 @@ REFUSED = ("LATCH", "UNOPTFLAT", "MULTIDRIVEN", "IMPLICIT", "PINMISSING", "PINNO
 """Warnings of verilator's that are errors here: the hardware would not be what simulation shows."""
 FLAGS = ("-Wno-fatal", "-Wno-lint", "-Wno-style", *(f"-Wwarn-{name}" for name in REFUSED))
 MEANINGS = {"LATCH": "a latch", "UNOPTFLAT": "a combinational loop", "MULTIDRIVEN": "a signal with several drivers"}
+KEYWORD = re.compile(r"syntax error, unexpected ([a-z]+), expecting IDENTIFIER")
+"""A word where a name should be."""
 LONGEST = 300
 """Seconds."""
 SHOWN = 8
@@ -95,7 +97,11 @@ def check_said(done: subprocess.CompletedProcess[str], sources: Sequence[Path], 
         known = ", ".join(_names(sources)) or "none"
         raise CompileError(where, f"has no module {name}; it has {known}", 'name it: rtl=Rtl(top="...")')
     kinds = [meaning for kind, meaning in MEANINGS.items() if f"%Warning-{kind}" in text]
-    hint = f"verilator finds {' and '.join(kinds)}" if kinds else "verilator's message names file, line and column"
+    hint = "verilator's message names file, line and column"
+    if kinds:
+        hint = f"verilator finds {' and '.join(kinds)}"
+    elif taken := KEYWORD.search(text):
+        hint = f"'{taken[1]}' is a word of SystemVerilog, as which all Verilog is read: choose another name"
     raise CompileError(where, "verilator refuses it:\n    " + "\n    ".join(lines), hint)
 
 
