@@ -54,7 +54,7 @@ from tilewright.target.mapping import Mapped, check_engines, in_reach, map_nodes
 from tilewright.target.precision import short_operands
 from tilewright.target.processors import check_processor
 from tilewright.target.runner import UNICORN, GpuProcess
-from tilewright.target.settings import DEFAULT, PRECISIONS, Settings, check_options
+from tilewright.target.settings import CYCLES, DEFAULT, PRECISIONS, Settings, check_options
 from tilewright.target.sizes import for_all_sizes
 from tilewright.target.target import Target
 
@@ -122,7 +122,9 @@ def stages(
     narrowing = _narrowing(target, settings)
     packing = (PACK_WEIGHTS,) if settings.packed_weights else ()
     own = (*fusing, *CONVOLVING, *target.all_passes, *narrowing, *target.stored_passes, *packing)
-    lowered = _reordered(apply(quantised, (SLICE_SIZED_CONSTANTS, *target.early_passes, *PASSES, *own, *separate)))
+    lowered = _reordered(
+        apply(quantised, (SLICE_SIZED_CONSTANTS, *target.early_passes(settings.optimise), *PASSES, *own, *separate))
+    )
     yield lowered
     target = in_reach(target, lowered)
     fitted = planner.fit(lowered, target, settings)
@@ -263,13 +265,16 @@ def compile_graph(graph: Graph, target_name: str, name: str = "") -> Compiled:
     return Compiled(*stages(graph, target_name, name))
 
 
-def import_model(model: Any, example_inputs: Given | None = None, target_name: str = "", **options: Any) -> Graph:
-    """The front end that fits the model, of which the target's own compiler may have had parts before."""
+def import_model(
+    model: Any, example_inputs: Given | None = None, target_name: str = "", goal: str = CYCLES, **options: Any
+) -> Graph:
+    """The front end that fits the model, of which the target's own compiler may have had parts before, for a goal of
+    `--optimise`."""
     from tilewright.frontends import any_model
 
     _refuse_target_as_inputs(example_inputs)
     prepare = targets.find(target_name).prepare if target_name else None
-    prepared, notes = prepare(model) if prepare else (model, ())
+    prepared, notes = prepare(model, goal) if prepare else (model, ())
     graph = as_imported(any_model.load(prepared, example_inputs, **options))
     return replace(graph, notes=(*graph.notes, *notes))
 

@@ -416,7 +416,7 @@ def compile_model(
         "states": states or {}, "tflite_rounding": tflite_rounding, "check_export": check_export,
         "max_trips": max_trips, "random_seed": random_seed,
     }  # fmt: skip
-    graph = pipeline.import_model(model, example_inputs, target, **options_of_model)
+    graph = pipeline.import_model(model, example_inputs, target, settings.optimise, **options_of_model)
     if quantise is not None and symbols_of(graph):
         what = "quantising with samples is for dimensions of one size"
         raise CompileError("quantise", what, "fix them: --dim NAME=SIZE; or quantise to a file first")

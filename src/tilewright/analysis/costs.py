@@ -192,7 +192,7 @@ def analyze(
     said: dict[str, Any] = {"dims": dims or {}, "dtypes": dtypes or {}, "tflite_rounding": tflite_rounding}
     said |= {"shapes": shapes or {}, "bind": bind or {}, "states": states or {}, "check_export": check_export}
     said |= {"max_trips": max_trips, "random_seed": random_seed}
-    graph = pipeline.import_model(model, example_inputs, target, **said)
+    graph = pipeline.import_model(model, example_inputs, target, settings.optimise, **said)
     return analysis_of(pipeline.stage(graph, target, "schedule", settings=settings))
 
 

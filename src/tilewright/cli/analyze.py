@@ -75,7 +75,7 @@ def analyze(
     settings, target = planning.settings(), planning.target(target)
     with progress_display() as progress:
         progress("reading the model")
-        graph = pipeline.import_model(model, target_name=target, **binding.options())
+        graph = pipeline.import_model(model, target_name=target, goal=settings.optimise, **binding.options())
         if emit or onnx:
             return emit_stage(graph, target, "", emit, onnx, stage, as_json, settings)
         progress("planning memory")
@@ -143,9 +143,10 @@ def _rank(model: Path, binding: Binding, planning: Planning, as_json: bool) -> i
         progress("reading the model")
         graph = pipeline.import_model(model, **binding.options())
         names = [planning.board_name] if planning.board_name else candidate_names()
+        settings, said = planning.settings(), binding.options()
         found = ranked(
-            graph, planning.settings(), _told(names, progress),
-            lambda name: pipeline.import_model(model, target_name=name, **binding.options()),
+            graph, settings, _told(names, progress),
+            lambda name: pipeline.import_model(model, target_name=name, goal=settings.optimise, **said),
         )  # fmt: skip
     if as_json:
         print_json("ranking", {"status": "ok", "name": graph.name, "candidates": [one.as_dict() for one in found]})

@@ -36,7 +36,7 @@ def compile_command(
     settings, options = planning.settings(), binding.options()
     target = planning.target(target)
     if (emit and emit not in DEVICE_CODE) or onnx:
-        graph = pipeline.import_model(model, target_name=target, **options)
+        graph = pipeline.import_model(model, target_name=target, goal=settings.optimise, **options)
         return emit_stage(graph, target, name, emit, onnx, stage, as_json, settings)
     folder = output or Path(f"{model.stem}_c")
     with progress_display() as progress:

@@ -70,7 +70,7 @@ def run(
     settings, options = planning.settings(), binding.options()
     target = planning.target(target)
     if emit:
-        graph = pipeline.import_model(model, target_name=target, **options)
+        graph = pipeline.import_model(model, target_name=target, goal=settings.optimise, **options)
         return emit_stage(graph, target, name, emit, None, "graph", as_json, settings)
     cycles = [cycles_of(waves_cycles)] if waves_cycles else []
     with progress_display() as progress, recording(waves, *cycles) as recorded:

@@ -56,8 +56,8 @@ class Engine:
     forms: Callable[[Graph, Node], Sequence[Offer]] | None = None
     """Other forms in which its kernels take a node besides, for a planner that knows what each of them costs; without
     one, the first is preferred to the node as it is."""
-    early_passes: tuple[Pass, ...] = ()
-    """Rewrites of the reference to operators of its own, before all others."""
+    early_passes: Callable[[str], tuple[Pass, ...]] | None = None
+    """Rewrites of the reference to operators of its own, before all others, for one of the goals of `--optimise`."""
     passes: tuple[Pass, ...] = ()
     """Rewrites of a lowered graph to operators of its own, before those of the target."""
     late_passes: tuple[Pass, ...] = ()
@@ -148,8 +148,9 @@ class Target:
 
     in_unicorn: Callable[[], Target] | None = None
     """The target that takes its place with --emulator unicorn, where that does not have the core; None without one."""
-    prepare: Callable[[Any], tuple[Any, tuple[str, ...]]] | None = None
-    """What another compiler makes of a model before it is read, and notes on that."""
+    prepare: Callable[[Any, str], tuple[Any, tuple[str, ...]]] | None = None
+    """What another compiler makes of a model before it is read, for one of the goals of `--optimise`, and notes on
+    that."""
 
     models: tuple[Model, ...] = ()
     """Of the devices that a user has added to its platform."""
@@ -192,10 +193,9 @@ class Target:
         first = (one for engine in self.engines for one in engine.passes)
         return (*first, *self.passes, *(one for engine in self.engines for one in engine.late_passes))
 
-    @property
-    def early_passes(self) -> tuple[Pass, ...]:
+    def early_passes(self, goal: str) -> tuple[Pass, ...]:
         """Those that come before any other changes the reference."""
-        return tuple(one for engine in self.engines for one in engine.early_passes)
+        return tuple(one for engine in self.engines if engine.early_passes for one in engine.early_passes(goal))
 
     @property
     def stored_passes(self) -> tuple[Pass, ...]:

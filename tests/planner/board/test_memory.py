@@ -18,7 +18,7 @@ from tilewright.planner.board.advice import Needs, advice
 from tilewright.planner.schedule.interpret import interpret
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.program import Program
-from tilewright.target.memory import CONSTANTS, holding
+from tilewright.target.memory import CONSTANTS, STACK, holding
 from tilewright.target.settings import Settings
 
 BOARD = """\
@@ -95,6 +95,15 @@ def test_boards_that_are_named_fit_in_both_memories() -> None:
         assert "nucleo-u575zi" in hint
         assert "nucleo-l4r5zi" not in hint
     assert "no known board" in advice(target, mobile(), flash, Needs(1 << 24, 4096), Settings())
+
+
+def test_boards_that_are_named_have_the_accelerators() -> None:
+    target = targets.find_board("himax-we2")
+    ram = holding(target.memories, STACK)[0]
+    said = advice(target, mobile(), ram, Needs(1 << 17, 4096), Settings(memories=(("ram", 1 << 16),)))
+    assert "--optimise ram" in said
+    assert "--board imx93-m33" in said
+    assert "nrf" not in said
 
 
 def test_a_program_with_two_arenas_runs(tmp_path: Path) -> None:

@@ -59,8 +59,8 @@ def test_a_stream_that_computes_something_else_is_refused(monkeypatch: pytest.Mo
     pytest.importorskip("ethosu.vela", reason=REASON)
     real = vela.compiled_by_vela
 
-    def of_another(npu: str, data: bytes, stem: str) -> MadeByVela:
-        return real(npu, added(40), stem)
+    def of_another(npu: str, data: bytes, stem: str, goal: str) -> MadeByVela:
+        return real(npu, added(40), stem, goal)
 
     monkeypatch.setattr(vela, "compiled_by_vela", of_another)
     monkeypatch.setattr(MadeByVela, "is_checked", lambda made: False)
@@ -82,7 +82,7 @@ def test_names_of_tensors_may_hold_anything(tmp_path: Path, monkeypatch: pytest.
     left = [("Softmax", "a\x0bb\rc\td", "its why")]
     monkeypatch.setattr(vela, "cache_folder", lambda: tmp_path)
     monkeypatch.setattr(vela, "_version", lambda: b"1")
-    monkeypatch.setattr(vela, "_compiled", lambda npu, data, stem: (b"made", left))
+    monkeypatch.setattr(vela, "_compiled", lambda npu, data, stem, goal: (b"made", left))
     for _ in range(2):
         made = vela.compiled_by_vela(NPU, b"given", "network")
         assert (made.data, made.left) == (b"made", (vela.Left(*left[0]),))

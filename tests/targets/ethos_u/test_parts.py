@@ -31,7 +31,7 @@ from tilewright.ops.qlinearaveragepool import QLinearAveragePool
 from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.passes import FEW, apply
 from tilewright.program import compile_model
-from tilewright.target.settings import Settings
+from tilewright.target.settings import GOALS, Settings
 from tilewright.targets.ethos_u import parts
 from tilewright.targets.ethos_u.numerics import ETHOS_U_NUMERICS, MOST_OFF_WIDE
 from tilewright.targets.ethos_u.parts import ethos_u_parts
@@ -145,10 +145,10 @@ def test_what_vela_does_not_compile_stays_on_the_core(monkeypatch: pytest.Monkey
     pytest.importorskip("ethosu.vela", reason=REASON)
     real = parts.compiled_by_vela
 
-    def without_pools(npu: str, data: bytes, stem: str) -> MadeByVela:
+    def without_pools(npu: str, data: bytes, stem: str, goal: str) -> MadeByVela:
         if any(isinstance(node.op, MaxPool) for node in importer.load(data).nodes):
             raise VelaError(f"model '{stem}'", "Vela does not compile it: assertion", "choose the core alone")
-        return real(npu, data, stem)
+        return real(npu, data, stem, goal)
 
     builder = Builder("pooled")
     x = builder.input("x", TensorType("int8", (1, 8, 8, 4)))
@@ -233,3 +233,23 @@ def test_a_part_that_is_wrong_as_a_whole_is_cut(monkeypatch: pytest.MonkeyPatch)
     given = inputs_of(graph, np.random.default_rng(5))
     for name, wanted in evaluate_outputs(graph, given).items():
         assert np.array_equal(evaluate_outputs(made, given)[name], wanted)
+
+
+def test_little_ram_is_a_goal() -> None:
+    """Layers strip by strip, with the same results."""
+    pytest.importorskip("ethosu.vela", reason=REASON)
+    builder, draws = Builder("deep"), np.random.default_rng(9)
+    found = builder.input("x", TensorType("int8", (1, 24, 24, 4)))
+    requant = Requant(0, "int8", -128, 127, 0, Rounding.DOUBLE)
+    for before, filters in ((4, 24), (24, 24), (24, 4)):
+        values = draws.integers(-100, 100, (filters, 3, 3, before), np.int8)
+        factors = (np.zeros(filters), np.full(filters, 2**30), np.full(filters, -12))
+        names = [builder.constant(one) for one in (values, *(one.astype(np.int32) for one in factors))]
+        (found,) = builder(Conv(padding=(1, 1, 1, 1), channels_last=True, requant=requant), [found, *names])
+    builder.output(found)
+    made = [apply(builder.build(), ethos_u_parts(NPU, goal=goal)) for goal in GOALS]
+    arenas = [sum(node.op.arena for node in graph.nodes if isinstance(node.op, EthosU)) for graph in made]
+    assert arenas[1] < 0.8 * arenas[0]
+    given = {"x": draws.integers(-128, 128, (1, 24, 24, 4), np.int8)}
+    results = [next(iter(evaluate_outputs(graph, given).values())) for graph in made]
+    assert np.array_equal(*results)

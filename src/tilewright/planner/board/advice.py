@@ -7,7 +7,7 @@ from tilewright.ir.graph import Graph
 from tilewright.planner.arena.board_regions import room
 from tilewright.records import dataclass
 from tilewright.target.memory import CONSTANTS, STACK, Memory, holding
-from tilewright.target.settings import Settings
+from tilewright.target.settings import RAM, Settings
 from tilewright.target.target import Target
 
 ENOUGH_STACK = 2048
@@ -34,10 +34,12 @@ def advice(target: Target, graph: Graph, memory: Memory, needs: Needs, settings:
         found.append("--pack-weights where weights have at most 4 bits")
     if changing and memory.banks and settings.memories:
         found.append("leave out --memory: the board may have more")
+    if changing and streams_may_shrink(target, settings):
+        found.append("--optimise ram: the accelerator's parts in strips")
     if changing and (stack := _smaller_stack(target)):
         found.append(f"a smaller stack: --stack {stack} (`run` shows how much is used)")
     found.append(
-        _larger(needs, changing)
+        _larger(target, needs, changing)
         if memory.banks
         else f"more memory: --memory {memory.symbol}={needs.changing if changing else needs.lasting}"
     )
@@ -54,9 +56,19 @@ def _smaller_stack(target: Target) -> int:
     return ENOUGH_STACK if target.agents.stack > ENOUGH_STACK else 0
 
 
-def _larger(needs: Needs, changing: bool) -> str:
-    """Boards that have both in one piece each; what is told of them is what is missing here."""
+def streams_may_shrink(target: Target, settings: Settings) -> bool:
+    """Whether an accelerator's own compiler has not been asked for less RAM."""
+    return settings.optimise != RAM and any(engine.early_passes for engine in target.engines)
+
+
+def _accelerators(target: Target) -> set[str]:
+    return {engine.name for engine in target.engines if any(kernel.offloaded for kernel in engine.kernels)}
+
+
+def _larger(target: Target, needs: Needs, changing: bool) -> str:
+    """Boards that have both in one piece each, and the accelerators; what is told of them is what is missing here."""
     boards = [targets.find_board(name) for name in targets.board_names() if targets.has_core(name)]
+    boards = [board for board in boards if _accelerators(target) <= _accelerators(board)]
     sizes = {
         board.name: [max(map(room, holding(board.memories, use))) for use in (STACK, CONSTANTS)] for board in boards
     }
@@ -68,5 +80,7 @@ def _larger(needs: Needs, changing: bool) -> str:
     enough = sorted(fits)[:NAMED]
     named = ", ".join(f"{name} ({size // 1024} KiB)" for size, name in enough)
     return (
-        f"a larger board: --board {named}" if enough else "a smaller network: no known board has so much in one piece"
+        f"a larger board: --board {named}"
+        if enough
+        else "a smaller network: no known board like it has so much in one piece"
     )

@@ -9,7 +9,7 @@ from tilewright.ir.short_names import short_names
 from tilewright.memory.allocator import fullest_step, largest_alive, shown
 from tilewright.planner.arena.allocation import Allocation
 from tilewright.planner.arena.board_regions import beside_arena
-from tilewright.planner.board.advice import Needs, advice
+from tilewright.planner.board.advice import Needs, advice, streams_may_shrink
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.records import dataclass
 from tilewright.target.memory import ARENA, CODE, CONSTANTS, STACK, Memory, holding
@@ -70,7 +70,7 @@ def check_board_memory(schedule: Schedule, allocation: Allocation, settings: Set
         if use.missing:
             parts = ", ".join(f"{size} for {what}" for what, size in use.parts.items() if size)
             what = f"{use.needed} bytes are needed ({parts}): {use.missing} are missing"
-            peak = _elsewhere(schedule) + _peak(allocation) if use.parts.get(THE_ARENA) else ""
+            peak = _elsewhere(schedule, settings) + _peak(allocation) if use.parts.get(THE_ARENA) else ""
             hint = advice(schedule.target, schedule.graph, use.memory, _needs(uses), settings)
             raise CompileError(f"{use.memory.name} of {use.bytes} bytes", f"{what}{peak}", hint)
     return schedule
@@ -81,11 +81,11 @@ def _needs(uses: Sequence[Use]) -> Needs:
     return Needs(uses[0].needed, uses[1].needed)
 
 
-def _elsewhere(schedule: Schedule) -> str:
+def _elsewhere(schedule: Schedule, settings: Settings) -> str:
     """What else has been tried: other memories, and layers in strips of rows (`--optimise ram`)."""
     others = [memory.name for memory in holding(schedule.target.memories, ARENA)[1:]]
     more = f", and they do not fit with {', '.join(others)} either" if others else ""
-    return f"{more}; --optimise ram needs as much"
+    return more if streams_may_shrink(schedule.target, settings) else f"{more}; --optimise ram needs as much"
 
 
 def _peak(allocation: Allocation) -> str:

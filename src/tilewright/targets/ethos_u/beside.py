@@ -119,7 +119,7 @@ def with_npu(core: Target, name: str, words: str, base: int = CORSTONE) -> Targe
         "npu",
         (_kernel(npu.name, costs),),
         base_alignment=ALIGNMENT,
-        early_passes=ethos_u_parts(npu.name, core),
+        early_passes=partial(ethos_u_parts, npu.name, core),
         explain_skipped=why_on_core,
     )
     first, *others = core.engines

@@ -30,6 +30,7 @@ from tilewright.passes import Pass
 from tilewright.passes.layout.channels_last import ChannelPosition, with_layout
 from tilewright.records import dataclass
 from tilewright.target.core_or_accelerator import fewest_cycles
+from tilewright.target.settings import CYCLES
 from tilewright.target.target import Target
 from tilewright.targets.ethos_u.costs import SLOWER, costs_of
 from tilewright.targets.ethos_u.products import with_products
@@ -53,13 +54,21 @@ Place = tuple[int, int, int]
 """Nodes of the same one are a part."""
 
 
-def ethos_u_parts(npu: str, core: Target | None = None) -> tuple[Pass, ...]:
-    """Layers with channels last, and then streams instead of nodes; without a core of which costs are known, of all
-    that the NPU can compute."""
+@dataclass(frozen=True)
+class Asked:
+    """Of Vela: streams for an NPU, and for a goal of `--optimise`."""
+
+    npu: str
+    goal: str
+
+
+def ethos_u_parts(npu: str, core: Target | None = None, goal: str = CYCLES) -> tuple[Pass, ...]:
+    """Layers with channels last, and then streams instead of nodes, for a goal of `--optimise`; without a core of which
+    costs are known, of all that the NPU can compute."""
     layout = ChannelPosition(channels_last=True, worth=_worth)
     return (
         Pass("channels last for an Ethos-U", partial(with_layout, layout)),
-        Pass("parts for an Ethos-U", partial(with_parts, npu, core)),
+        Pass("parts for an Ethos-U", partial(with_parts, npu, core, goal=goal)),
     )
 
 
@@ -68,23 +77,23 @@ def _worth(graph: Graph, node: Node) -> int:
     return 1 << 40 if isinstance(node.op, Conv | MaxPool) and graph.types[node.inputs[0]].dtype == "int8" else 0
 
 
-def with_parts(npu: str, core: Target | None, graph: Graph) -> Graph:
+def with_parts(npu: str, core: Target | None, graph: Graph, goal: str = CYCLES) -> Graph:
     """The graph with streams. A network that comes from Vela has its streams already."""
     if any(isinstance(node.op, EthosU) for node in graph.nodes):
         return graph
     graph, products_left = with_products(npu, core, graph)
     graph, softmaxes_left = with_softmaxes(npu, core, graph)
     left_to_core = products_left | softmaxes_left
-    meaning = meaning_of(graph)
+    asked, meaning = Asked(npu, goal), meaning_of(graph)
     reasons = {node.key: why for node in graph.nodes if (why := _refusal(graph, meaning, node))} | left_to_core
     cuts = set[str]()
     while True:
         parts = _cut(graph, reasons, cuts)
-        made = [_compiled(npu, graph, meaning, part) for part in parts]
+        made = [_compiled(asked, graph, meaning, part) for part in parts]
         left = {key: why for one in made for key, why in one.left.items()}
         more_cuts = {one.cut for one in made if one.cut}
         if not left and not more_cuts and core is not None:
-            left = _slower(npu, core, graph, meaning, parts, made)
+            left = _slower(asked, core, graph, meaning, parts, made)
         reasons |= left
         cuts |= more_cuts
         if not left and not more_cuts:
@@ -208,20 +217,20 @@ class Made:
     """The node before which the part is to be cut in two."""
 
 
-def _compiled(npu: str, graph: Graph, meaning: Meaning, part: Part) -> Made:
+def _compiled(asked: Asked, graph: Graph, meaning: Meaning, part: Part) -> Made:
     writing = written(graph, meaning, part.nodes, part.inputs)
     ends = ([writing.known[name] for name in names] for names in (part.inputs, part.results))
     try:
-        vela = compiled_by_vela(npu, writing.file.data(*ends), "part")
+        vela = compiled_by_vela(asked.npu, writing.file.data(*ends), "part", asked.goal)
     except VelaError as error:
-        return _wrong(npu, graph, meaning, part, error.what)
+        return _wrong(asked, graph, meaning, part, error.what)
     left = {writing.makers[one.tensor]: one.why for one in vela.left if one.tensor in writing.makers}
     if left:
         return Made(graph, {}, {}, left)
     try:
         streams = with_tables(importer.load(vela.data), writing.tables)
     except Refusal as refusal:
-        return _wrong(npu, graph, meaning, part, refusal.what)
+        return _wrong(asked, graph, meaning, part, refusal.what)
     called = {name: writing.file.tensors[place].name for name, place in writing.known.items()}
     results = dict(zip(streams.output_names, streams.outputs, strict=True))
     inputs = {called[name]: name for name in part.inputs}
@@ -229,9 +238,9 @@ def _compiled(npu: str, graph: Graph, meaning: Meaning, part: Part) -> Made:
     try:
         is_right = vela.is_checked() or _agrees(graph, part, made)
     except CompileError as fault:
-        return _wrong(npu, graph, meaning, part, f"Vela's stream {fault.what}")
+        return _wrong(asked, graph, meaning, part, f"Vela's stream {fault.what}")
     if not is_right:
-        return _wrong(npu, graph, meaning, part, DIFFERS)
+        return _wrong(asked, graph, meaning, part, DIFFERS)
     vela.keep_checked()
     return made
 
@@ -249,14 +258,14 @@ def _agrees(graph: Graph, part: Part, made: Made) -> bool:
     return all(np.array_equal(found[called], wanted[name]) for called, name in made.results.items())
 
 
-def _wrong(npu: str, graph: Graph, meaning: Meaning, part: Part, why: str) -> Made:
+def _wrong(asked: Asked, graph: Graph, meaning: Meaning, part: Part, why: str) -> Made:
     """Without the nodes that are wrong alone; cut in the middle, where each is right alone."""
     alone = [node for node in part.nodes if not node.op.view]
     if len(alone) <= 1:
         return Made(graph, {}, {}, {node.key: why for node in alone})
     left: Reasons = {}
     for node in alone:
-        left |= _compiled(npu, graph, meaning, _part(graph, [node])).left
+        left |= _compiled(asked, graph, meaning, _part(graph, [node])).left
     return Made(graph, {}, {}, left, "" if left else alone[len(alone) // 2].key)
 
 
@@ -264,23 +273,23 @@ def _wrong(npu: str, graph: Graph, meaning: Meaning, part: Part, why: str) -> Ma
 
 
 def _slower(
-    npu: str, core: Target, graph: Graph, meaning: Meaning, parts: Sequence[Part], made: Sequence[Made]
+    asked: Asked, core: Target, graph: Graph, meaning: Meaning, parts: Sequence[Part], made: Sequence[Made]
 ) -> Reasons:
     """Nodes that the core computes in fewer cycles, and parts of which it does all."""
     found: Reasons = {}
     for part, streams in zip(parts, made, strict=True):
-        own = _slower_nodes(npu, core, graph, meaning, part)
+        own = _slower_nodes(asked, core, graph, meaning, part)
         found |= own or _slower_part(core, graph, part, streams)
     return found
 
 
-def _slower_nodes(npu: str, core: Target, graph: Graph, meaning: Meaning, part: Part) -> Reasons:
+def _slower_nodes(asked: Asked, core: Target, graph: Graph, meaning: Meaning, part: Part) -> Reasons:
     """Each as a stream of its own. One between others cuts their part, whose tensors are copied then."""
     found: Reasons = {}
     for node in part.nodes if len(part.nodes) > 1 else ():
         if not isinstance(node.op, WEIGHED):
             continue
-        alone = _compiled(npu, graph, meaning, _part(graph, [node]))
+        alone = _compiled(asked, graph, meaning, _part(graph, [node]))
         theirs, ours = _stream_cycles(core, alone), _core_cycles(core, graph, [node])
         if theirs > ours + _cut_cycles(core, graph, part, node):
             found[node.key] = SLOWER.format(theirs, ours)

@@ -19,6 +19,7 @@ from tilewright.errors import CompileError
 from tilewright.frontends.tflite import importer
 from tilewright.frontends.tflite.file import MAGIC, MAGIC_AT
 from tilewright.records import dataclass
+from tilewright.target.settings import CYCLES, RAM
 from tilewright.targets.ethos_u.against_file import differences
 from tilewright.targets.ethos_u.corrections import corrected
 from tilewright.toolchain.compiler import cache_folder
@@ -32,6 +33,8 @@ PLAIN = "quantise it to int8 (tilewright quantise), without --numerics exact, or
 MADE = b"corrected by the debug database"
 """What files of Vela's have beyond its version."""
 DATABASE = "--enable-debug-db"
+MEANT = {CYCLES: "Performance", RAM: "Size"}
+"""What goals are called there. For RAM, layers of a part are computed strip by strip, one behind the other."""
 NOTES, CHECKED = "left.json", "checked"
 ESTIMATE = "cycles of the NPU, predicted and in runs, are an estimate of its stream with memories as Vela assumes them"
 
@@ -68,14 +71,14 @@ class MadeByVela:
             (self.path.parent / CHECKED).touch()
 
 
-def for_npu(npu: str, model: Any) -> tuple[Any, tuple[str, ...]]:
+def for_npu(npu: str, model: Any, goal: str = CYCLES) -> tuple[Any, tuple[str, ...]]:
     """The file that Vela makes of a TensorFlow Lite file, and which operators it leaves to the core, and why. A file
     that has streams already is taken as it is, and so are other models: parts are cut out of their graphs."""
     data, stem = _tflite(model)
     if not data or STREAM in data:
         return model, (ESTIMATE,)
     try:
-        made = compiled_by_vela(npu, data, stem)
+        made = compiled_by_vela(npu, data, stem, goal)
     except VelaError:
         importer.load(data)  # our own reader may know which operator is wrong
         raise
@@ -107,12 +110,16 @@ def _compared(data: bytes, made: MadeByVela, stem: str) -> tuple[str, ...]:
     return notes
 
 
-def compiled_by_vela(npu: str, data: bytes, stem: str) -> MadeByVela:
+def compiled_by_vela(npu: str, data: bytes, stem: str, goal: str = CYCLES) -> MadeByVela:
     """What Vela makes of a file; it is kept."""
-    kept = cache_folder() / "ethos_u" / hashlib.sha256(data + npu.encode() + _version() + MADE).hexdigest()[:32]
+    kept = (
+        cache_folder()
+        / "ethos_u"
+        / hashlib.sha256(data + npu.encode() + MEANT[goal].encode() + _version() + MADE).hexdigest()[:32]
+    )
     made = kept / f"{stem}.tflite"
     if not made.is_file() or not (kept / NOTES).is_file():
-        _keep(kept, made.name, *_compiled(npu, data, stem))
+        _keep(kept, made.name, *_compiled(npu, data, stem, goal))
     return MadeByVela(made, tuple(Left(*row) for row in json.loads((kept / NOTES).read_text(encoding="utf-8"))))
 
 
@@ -143,12 +150,13 @@ def _version() -> bytes:
     return version("ethos-u-vela").encode()
 
 
-def _compiled(npu: str, data: bytes, stem: str) -> tuple[bytes, Sequence[Sequence[str]]]:
+def _compiled(npu: str, data: bytes, stem: str, goal: str) -> tuple[bytes, Sequence[Sequence[str]]]:
     """Vela is a process of its own: what is wrong with a file may end it."""
     with TemporaryDirectory() as name:
         path = Path(name) / "given.tflite"
         path.write_bytes(data)
         words = ["-m", "ethosu.vela", str(path), "--accelerator-config", npu, "--output-dir", name, DATABASE]
+        words += ["--optimise", MEANT[goal]]
         done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
         result, database = (Path(name) / one for one in ("given_vela.tflite", "given_debug.xml"))
         if done.returncode or not result.is_file():
