@@ -359,6 +359,13 @@ def files(cases: int, seed: int) -> Iterator[tuple[str, Iterator[Callable[[], ob
             yield f"{kind} {name}", iter([lambda run=run, damaged=damaged: run(damaged)])
 
 
+def tflite_files() -> Iterator[tuple[str, Iterator[Callable[[], object]]]]:
+    from tests.support.provoke_tflite import damaged_files
+    from tilewright import pipeline
+
+    return damaged_files(pipeline.import_model)
+
+
 # ---- the run -----------------------------------------------------------------------------------------------------
 
 
@@ -382,7 +389,7 @@ def main() -> None:
     reader.add_argument("folder", type=Path)
     reader.add_argument("--minutes", type=float, default=10)
     reader.add_argument("--cases", type=int, default=4000)
-    reader.add_argument("--only", default="operators,models,files")
+    reader.add_argument("--only", default="operators,models,tflite,files")
     given = reader.parse_args()
     kept: dict[Message, str] = {}
     seen: set[Message] = set()
@@ -392,7 +399,12 @@ def main() -> None:
     np.seterr(all="ignore")
     end = time.monotonic() + 60 * given.minutes
     chosen = given.only.split(",")
-    sources = {"operators": operators(), "models": models(lacking()), "files": files(given.cases, 1)}
+    sources = {
+        "operators": operators(),
+        "models": models(lacking()),
+        "tflite": tflite_files(),
+        "files": files(given.cases, 1),
+    }
     for name, damages in chain.from_iterable(sources[one] for one in chosen):
         if time.monotonic() > end:
             break
