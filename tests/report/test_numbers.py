@@ -3,7 +3,7 @@
 import pytest
 
 import tilewright as tw
-from tilewright.report.numbers import duration, milliseconds
+from tilewright.report.numbers import duration, exact_size, milliseconds, size
 
 pytestmark = pytest.mark.fast
 
@@ -22,6 +22,14 @@ def test_durations(seconds: float, text: str) -> None:
 )
 def test_milliseconds_have_no_exponents(value: float, text: str) -> None:
     assert milliseconds(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "marked"),
+    [(0, "0 B", "0 B"), (768, "768 B", "768 B"), (1280, "1.2 KiB", "1.25 KiB"), (9 * 2**17, "1.1 MiB", "1.125 MiB")],
+)
+def test_marks_of_an_axis_are_exact(value: int, text: str, marked: str) -> None:
+    assert (size(value), exact_size(value)) == (text, marked)
 
 
 def test_dir_shows_the_public_names() -> None:

@@ -11,12 +11,23 @@ def count(value: int) -> str:
     return str(value)
 
 
+_UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
+
+
 def size(value: int) -> str:
     """Bytes as a human reads them."""
-    for unit, scale in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if value >= scale:
-            return f"{value / scale:.1f} {unit}"
-    return f"{value} B"
+    unit, scale = _unit(value)
+    return f"{value / scale:.1f} {unit}" if scale > 1 else f"{value} {unit}"
+
+
+def exact_size(value: int) -> str:
+    """The same with all digits, for the marks of an axis: one at 1.25 KiB is not at 1.2."""
+    unit, scale = _unit(value)
+    return f"{value / scale:.10g} {unit}"
+
+
+def _unit(value: int) -> tuple[str, int]:
+    return next((one for one in _UNITS if value >= one[1]), ("B", 1))
 
 
 def duration(seconds: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tilewright.report.numbers import size
+from tilewright.report.numbers import exact_size
 from tilewright.report.page.content import Figure
 
 ABOVE = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom", "traceorder": "normal"}
@@ -33,4 +33,4 @@ def bytes_axis(title: str, largest: int) -> dict[str, Any]:
     while largest / step > 8:
         step *= 2
     marks = list(range(0, largest + 2 * step, step))
-    return axis(title, tickvals=marks, ticktext=[size(mark) for mark in marks], rangemode="tozero")
+    return axis(title, tickvals=marks, ticktext=[exact_size(mark) for mark in marks], rangemode="tozero")
