@@ -173,10 +173,13 @@ def test_layers_of_int8_stay_int8_beside_an_npu_of_uint8() -> None:
         y = builder.add(op, [y, w, "", mul], name=f"conv{number}")[0]
     builder.output(y)
     graph = builder.build()
-    assert "uint8" in images(program(graph, "siracusa"))
+    alone = program(graph, "siracusa")
+    assert "uint8" in images(alone)
+    assert not any("stay int8" in note for note in alone.analysis.notes)
     made = program(graph, "siracusa", f"{QVANILLA}:cycles_per_mac=0")
     assert engines(made) == ["qvanilla"] * 3
     assert images(made) == {"int8"}
+    assert any("images stay int8 because qvanilla could" in note for note in made.analysis.notes)
     assert made.check().agrees
 
 

@@ -31,7 +31,7 @@ from tilewright.accelerator.users_passes import users_passes
 from tilewright.errors import CompileError, Refusal
 from tilewright.ir.graph import Graph, Node
 from tilewright.passes import Pass
-from tilewright.passes.int8_to_uint8 import UNSIGNED_IMAGES, int8_to_uint8
+from tilewright.passes.int8_to_uint8 import UNSIGNED_IMAGES, int8_to_uint8, kept_back
 from tilewright.sim.platform import PAGE, Platform
 from tilewright.sim.platforms import find_platform
 from tilewright.target.runner import Model
@@ -117,7 +117,24 @@ def _without_forms(engine: Engine, units: Sequence[Unit]) -> Engine:
 
 def _signed_for(units: Sequence[Unit], one: Pass) -> Pass:
     """Layers that a unit computes with signed bytes do not get unsigned ones."""
-    return int8_to_uint8(partial(any_takes, units)) if one.name == UNSIGNED_IMAGES else one
+    if one.name != UNSIGNED_IMAGES:
+        return one
+    made = int8_to_uint8(partial(any_takes, units))
+    return replace(made, run=partial(_saying_what_stays, units, made))
+
+
+def _saying_what_stays(units: Sequence[Unit], unsigned: Pass, graph: Graph) -> Graph:
+    """The target's own accelerator may compute layers in the end, and is slower with signed images."""
+    made, kept = unsigned.run(graph), kept_back(partial(any_takes, units), graph)
+    if not kept:
+        return made
+    names = " and ".join(dict.fromkeys(unit.accelerator.name for unit in units))
+    images = "1 image stays" if len(kept) == 1 else f"{len(kept)} images stay"
+    note = (
+        f"{images} int8 because {names} could compute layers beside them; the target's own accelerator is faster with "
+        "uint8: compare the cycles without --accelerator"
+    )
+    return replace(made, notes=(*made.notes, note))
 
 
 def _joining(unit: Unit, units: Sequence[Unit], weigh: Weigh, placed: Mapping[str, str]) -> dict[str, Any]:

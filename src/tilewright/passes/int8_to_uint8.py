@@ -60,6 +60,11 @@ def run(keeps: Keeps, graph: Graph) -> Graph:
     return rewrite(graph, partial(_with_more, changed)) if changed else graph
 
 
+def kept_back(keeps: Keeps, graph: Graph) -> set[str]:
+    """Images that stay int8 for the sake of such nodes alone."""
+    return _changing(nothing_kept, graph) - _changing(keeps, graph)
+
+
 def _changing(keeps: Keeps, graph: Graph) -> set[str]:
     groups = [group for group in _groups(graph) if not any(keeps(graph, node) for node in _around(graph, group))]
     images = {tensor for group in groups if _is_worth_it(graph, group) for tensor in group}
