@@ -252,6 +252,14 @@ def test_what_is_not_recognised_is_named(name: str, tmp_path: Path) -> None:
     assert what in refusal(exported.save(tmp_path, changed(change), CONFIG))
 
 
+def test_a_network_that_is_no_language_model_gets_a_hint_that_says_what_one_is(tmp_path: Path) -> None:
+    folder = exported.save(tmp_path, changed(lambda graph: without(graph.input, "input_ids")), CONFIG)
+    with pytest.raises(CompileError) as raised:
+        LanguageModel.load(folder)
+    assert "a language model is a folder" in raised.value.hint
+    assert "the inputs of this network are '" in raised.value.hint
+
+
 def weight(graph: onnx.GraphProto, name: str, values: np.ndarray) -> None:
     tensor = next(one for one in graph.initializer if one.name == name)
     tensor.CopyFrom(numpy_helper.from_array(values.astype(np.float32), name))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
@@ -42,11 +43,18 @@ def find(name: str) -> Target:
     if PLUS in name:
         return _with_npu(*name.split(PLUS, 1))
     if name not in names():
-        raise CompileError(f"target '{name}'", "is unknown", f"known targets: {', '.join(names())}")
+        hint = f"{_meant(name)}known targets: {', '.join(names())}"
+        raise CompileError(f"target '{name}'", "is unknown", hint)
     folder = next((folder for folder, members in FAMILIES.items() if name in members), name)
     module = importlib.import_module(f"{__name__}.{folder}.target")
     target: Target = module.TARGETS[name] if folder in FAMILIES else module.TARGET
     return target
+
+
+def _meant(name: str) -> str:
+    """The target or board that is called most alike, as a question."""
+    close = get_close_matches(name, [*names(), *board_names()], 1)
+    return f"do you mean {close[0]}? " if close else ""
 
 
 def _with_npu(core: str, npu: str) -> Target:
@@ -100,7 +108,7 @@ def find_board(name: str) -> Target:
     if not is_board(board):
         if board in names():
             raise CompileError(f"board '{name}'", "is a target, not a board", f"--target {name}")
-        hint = f"known boards: {', '.join(board_names())}; or the path of a {SUFFIX} file"
+        hint = f"{_meant(name)}known boards: {', '.join(board_names())}; or the path of a {SUFFIX} file"
         raise CompileError(f"board '{name}'", "is unknown", hint)
     cores = [core for core in names() if find(core).agents.isa]
     file = read_board(_board_files().get(board, Path(board)), cores)

@@ -79,7 +79,11 @@ def signature_of(proto: onnx.ModelProto, where: str) -> Signature:
 def _check_ids(inputs: Mapping[str, onnx.ValueInfoProto], where: str) -> None:
     if IDS not in inputs:
         listed = ", ".join(f"'{name}'" for name in [*inputs][:8])
-        raise CompileError(where, f"has no input '{IDS}' for the token numbers", f"its inputs are {listed}")
+        hint = (
+            "a language model is a folder in Hugging Face's format, a .gguf file, or an exported decoder with that "
+            f"input; the inputs of this network are {listed}"
+        )
+        raise CompileError(where, f"has no input '{IDS}' for the token numbers", hint)
     dims = _dims(inputs[IDS])
     if len(dims) != 2:
         raise CompileError(f"{where}, input '{IDS}'", f"has {len(dims)} axes", "[batch, tokens] is expected")
