@@ -17,8 +17,9 @@ from tilewright.toolchain.ptx import ptx
 
 HEADER = "gpu_runtime.h"
 SOURCES = (
-    "gpu_calls.h", "gpu_networks.h", "gpu_cuda.c", "gpu_cuda_caller.h", "gpu_cuda_open.h", "gpu_cuda_state.h",
-    "gpu_cuda_driver.h", "gpu_opencl.c", "gpu_opencl_open.h", "gpu_opencl_driver.h", "gpu_on_host.c",
+    "gpu_calls.h", "gpu_networks.h", "gpu_cuda.c", "gpu_cuda_caller.h", "gpu_cuda_open.h", "gpu_cuda_load.h",
+    "gpu_cuda_state.h", "gpu_cuda_driver.h", "gpu_opencl.c", "gpu_opencl_open.h", "gpu_opencl_driver.h",
+    "gpu_on_host.c",
 )  # fmt: skip
 """Of the runtime: but for those of the one that is asked for, they are empty."""
 FUNCTIONS = (
@@ -35,6 +36,8 @@ ENTRY = "tw_kernel"
 """What sources call a kernel; its PTX has the name of the instance, which tools that watch a GPU show."""
 ITEMS = re.compile(r"^.*\btw_items_of_group = (\d+);\n", re.MULTILINE)
 """Where the PTX of a kernel has its TW_GROUP_SIZE."""
+SHARED_NAMES = re.compile(r"^\.(?:extern |visible |weak )*(?:global|shared|const) .*?(\w+)(?:\[|;| =)", re.MULTILINE)
+"""Variables outside of its entry."""
 CODE, OPENCL_CODE = "_code.c", "_opencl.c"
 """How files end that have the code of such a kernel, as PTX and as OpenCL C."""
 
@@ -63,12 +66,17 @@ def files(schedule: Schedule, used: Sequence[Instance], texts: Mapping[str, Text
     runtime = {name: target.runtime_file(name).read_text(encoding="utf-8") for name in SOURCES}
     found: dict[str, Text] = {f"kernels/{name}": text for name, text in runtime.items()}
     found[f"kernels/{HEADER}"] = target.kernel_text(HEADER)
-    # Operators may share a kernel.
-    by_file = {one.file: one for one in used if _is_gpu_kernel(one, target.kernel_text(one.kernel.source))}
-    kernels = list(by_file.values())
+    kernels = gpu_kernels(schedule, used)
     codes = _Codes(schedule, kernels, texts)
     found |= {f"kernels/{kernel.stem}{CODE}": partial(codes.text, kernel) for kernel in kernels}
     return found | {f"kernels/{kernel.stem}{OPENCL_CODE}": partial(codes.opencl_text, kernel) for kernel in kernels}
+
+
+def gpu_kernels(schedule: Schedule, used: Sequence[Instance]) -> list[Instance]:
+    """Those with code for a GPU; operators may share one."""
+    target = schedule.target
+    by_file = {one.file: one for one in used if _is_gpu_kernel(one, target.kernel_text(one.kernel.source))}
+    return list(by_file.values())
 
 
 def unread(definitions: Sequence[str]) -> tuple[str, ...]:
@@ -124,7 +132,7 @@ class _Codes:
     def _ptx(self) -> list[str]:
         runner = instance(self.schedule.target.runner, GpuProcess)
         made = ptx(self._names, self._sources, self.schedule.target.folder / "device", runner.capability)
-        return [_bounded(code).replace(ENTRY, kernel.stem) for code, kernel in zip(made, self.kernels, strict=True)]
+        return [_named(_bounded(code), kernel.stem) for code, kernel in zip(made, self.kernels, strict=True)]
 
     @cached_property
     def opencl(self) -> list[Kernel]:
@@ -136,6 +144,13 @@ def _bounded(code: str) -> str:
     found = present(ITEMS.search(code), KERNEL, "does not say how many items a group has")
     entry = rf"(\.entry {ENTRY}\([^)]*\))"
     return re.sub(entry, rf"\1\n.maxntid {found[1]}, 1, 1", code.replace(found[0], ""), count=1)
+
+
+def _named(code: str, stem: str) -> str:
+    """With names of its own, so that a driver can read the code of several kernels as one text."""
+    for name in SHARED_NAMES.findall(code):
+        code = re.sub(rf"\b{name}\b", f"{name}_{stem}", code)
+    return code.replace(ENTRY, stem)
 
 
 def _as_c(kernel: Instance, form: Form, code: str, own_bytes: int) -> str:
@@ -153,11 +168,9 @@ static const char *const lines[] = {{
 {lines}
 }};
 
-#define NAME(FUNCTION) FUNCTION##_code
-#define CODE_OF(FUNCTION) NAME(FUNCTION)
-
-extern tw_gpu_code CODE_OF({kernel.function});
-tw_gpu_code CODE_OF({kernel.function}) = {{lines, sizeof lines / sizeof *lines, "{kernel.stem}", {own_bytes}, 0, 0, 0}};
+extern tw_gpu_code TW_GPU_CODE_OF({kernel.function});
+tw_gpu_code TW_GPU_CODE_OF({kernel.function}) = {{
+    lines, sizeof lines / sizeof *lines, "{kernel.stem}", {own_bytes}, 0, 0, 0}};
 
 #else
 

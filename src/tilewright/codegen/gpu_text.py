@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from tilewright.codegen.arena_text import ArenaText
-from tilewright.codegen.gpu_files import HEADER
+from tilewright.codegen.gpu_files import HEADER, gpu_kernels
 from tilewright.codegen.names import comment
 from tilewright.errors import instance
 from tilewright.ir.graph import State
@@ -50,8 +50,25 @@ void TILEWRIGHT_PROBE(int layer, int result, const void *data, unsigned long byt
         in_order = "0" if planned_layers(self.schedule) else "!WATCHED"
         table, kept = (f"{self.name}_kept", self._kept_table()) if self.kept_states else ("NULL", "")
         return f"""{self._memory()}
+{self._codes()}
 {kept}{"" if self._is_shared else "static "}const tw_gpu_network {self.name}_on_gpu = {{
-    &{self._memory_name}, {table}, {len(self.kept_states)}, {in_order}, {self._capability}}};
+    &{self._memory_name}, {table}, {len(self.kept_states)}, {in_order}, {self._capability},
+    {self.name}_codes}};
+"""
+
+    def _codes(self) -> str:
+        """What the driver compiles when the network runs for the first time."""
+        codes = [f"TW_GPU_CODE_OF({one.function})" for one in gpu_kernels(self.schedule, self.writer.kernels)]
+        declared = "".join(f"extern tw_gpu_code {code};\n" for code in codes)
+        rows = "".join(f"    &{code},\n" for code in codes)
+        return f"""\
+#ifndef TW_GPU_HOST
+{declared}#endif
+static tw_gpu_code *const {self.name}_codes[] = {{
+#ifndef TW_GPU_HOST
+{rows}#endif
+    NULL,
+}};
 """
 
     @property

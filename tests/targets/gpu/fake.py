@@ -61,6 +61,11 @@ class Fake:
         """That are on top of the thread's own."""
         return int(ctypes.c_int.in_dll(self.driver, "fake_contexts").value)
 
+    @property
+    def loads(self) -> int:
+        """Of code, which may be several kernels."""
+        return int(ctypes.c_int.in_dll(self.driver, "fake_loads").value)
+
     def load(self, graph: Graph) -> LoadedNetwork:
         return self.program(graph).load()
 

@@ -11,13 +11,10 @@ typedef unsigned long long address;
 enum { MOST = 16, MOST_PIECES = 256 };
 
 typedef struct {
-  int pointers; /* besides the parameters */
-  size_t params_bytes;
-} module;
-typedef struct {
   void (*called)(const void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *,
                  void *);
-  module of;
+  int pointers; /* besides the parameters */
+  size_t params_bytes;
   int dynamic; /* bytes */
 } kernel;
 typedef struct {
@@ -45,6 +42,7 @@ static struct {
 static int launches, graphs, loads_in_capture;
 static graph *recorded;
 size_t fake_allocated;
+int fake_loads; /* of code, which may be several kernels */
 int fake_contexts; /* that the thread has on top of its own */
 
 static int fails(const char *what) {
@@ -53,7 +51,7 @@ static int fails(const char *what) {
 }
 
 int cuInit(unsigned flags) { return flags || fails("no device") ? 100 : 0; }
-int cuDriverGetVersion(int *version) { return *version = 12020, 0; }
+int cuDriverGetVersion(int *version) { return *version = fails("old driver") ? 12020 : 13000, 0; }
 int cuGetErrorString(int error, const char **text) { return *text = error == 700 ? "illegal address" : "other", 0; }
 int cuDeviceGet(int *device, int number) { return *device = number, 0; }
 int cuDeviceGetName(char *name, int bytes, int device) { return snprintf(name, (size_t)bytes, "GPU %d", device), 0; }
@@ -154,20 +152,27 @@ int cuStreamSynchronize(void *stream) {
 
 /* ---- kernels ---------------------------------------------------------------------------------------------------- */
 
-int cuModuleLoadDataEx(void **made, const void *code, unsigned options, int *names, void **values) {
-  const char *const entry = strstr(code, ".entry "), *at = entry;
-  module *const found = calloc(1, sizeof *found);
+int cuModuleLoadDataEx(void **made, const char *code, unsigned options, int *names, void **values) {
+  const int is_together = options == 3 && names[2] == 34;
   if (fails("old driver")) return 222;
-  if (fails("bad code")) strcpy(values[0], "ptxas: line 7");
-  if (fails("bad code")) return 218;
+  if (fails("bad code") || (fails("bad together") && is_together)) strcpy(values[0], "ptxas: line 7");
+  if (*(char *)values[0]) return 218;
+  fake_loads++;
   loads_in_capture += recorded != NULL;
-  while (entry && (at = strstr(at, ".param ")) && at < strchr(entry, ')')) at++, found->pointers++;
-  found->pointers--;
-  found->params_bytes = entry ? (size_t)atol(strchr(entry, '[') + 1) : 0;
-  *made = found;
+  *made = strdup(code);
   const int is_new = strncmp(code, ".version 8.0\n", 13) == 0 && strstr(code, "\n.target sm_90a\n");
   const int is_old = strncmp(code, ".version 7.0\n", 13) == 0 && !strstr(code, "griddepcontrol") && !strstr(code, "cluster") && !strstr(code, "wgmma");
-  return (fails("older device") ? is_old : is_new) && options == 2 && names ? 0 : 200;
+  const int is_one = !strstr(code + 1, ".version");
+  return (fails("older device") ? is_old : is_new) && is_one && (options == 2 || is_together) ? 0 : 200;
+}
+/* How many pointers, and bytes of parameters, a kernel of a module has. */
+static void find_parameters(kernel *of, const char *code, const char *name) {
+  char entry[256];
+  snprintf(entry, sizeof entry, ".entry %s(", name);
+  const char *at = strstr(code, entry), *const end = strchr(at, ')');
+  of->params_bytes = (size_t)atol(strchr(at, '[') + 1);
+  while ((at = strstr(at, ".param ")) && at < end) at++, of->pointers++;
+  of->pointers--;
 }
 int cuModuleGetFunction(void **function, void *from, const char *name) {
   const char *const library = getenv("FAKE_KERNELS");
@@ -179,7 +184,7 @@ int cuModuleGetFunction(void **function, void *from, const char *name) {
   snprintf(called, sizeof called, "tw_%s", name);
   if (library && !found && !(found = dlsym(dlopen(library, RTLD_NOW), called))) return 500;
   memcpy(&made->called, &found, sizeof found);
-  made->of = *(const module *)from;
+  find_parameters(made, from, name);
   return *function = made, 0;
 }
 static void run(const launch *one) {
@@ -202,9 +207,9 @@ int cuLaunchKernel(kernel *function, unsigned x, unsigned y, unsigned z, unsigne
   launches++;
   if (!recorded) catch_up(stream);
   made->function = function;
-  made->params = malloc(made->function->of.params_bytes);
-  memcpy(made->params, arguments[0], made->function->of.params_bytes);
-  for (int i = 0; i < made->function->of.pointers; i++) memcpy(&made->pointers[i], arguments[i + 1], sizeof(void *));
+  made->params = malloc(made->function->params_bytes);
+  memcpy(made->params, arguments[0], made->function->params_bytes);
+  for (int i = 0; i < made->function->pointers; i++) memcpy(&made->pointers[i], arguments[i + 1], sizeof(void *));
   if (recorded) {
     *recorded->end = made;
     recorded->end = &made->next;

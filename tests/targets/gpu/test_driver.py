@@ -89,6 +89,19 @@ def test_failures(program: Path, fake: str) -> None:
     assert hint in text
 
 
+@pytest.mark.parametrize(("trouble", "loads"), [("", 1), ("bad together", 2)])
+def test_kernels_are_compiled_together(fake: Fake, trouble: str, loads: int) -> None:
+    """As one text; where a driver does not take that, one by one."""
+    builder = Builder("two")
+    (first,) = builder.add(Relu(), [builder.input("x", TensorType("float32", (20,)))])
+    builder.output(builder.add(Sigmoid(), [first])[0], "y")
+    fake.fails(trouble)
+    network, x, before = fake.load(builder.build()), np.linspace(-2, 2, 20, dtype=np.float32), fake.loads
+    for _ in range(2):
+        np.testing.assert_allclose(network(x), 1 / (1 + np.exp(-np.maximum(x, 0))), rtol=1e-6)
+    assert fake.loads - before == loads
+
+
 @pytest.mark.one_in(2)
 def test_groups_that_begin_early_are_even(fake: Fake) -> None:
     """On ten multiprocessors: too few groups for that, one and several for each, and more than are made even."""

@@ -141,10 +141,8 @@ static tw_grid tw_group_at, tw_groups;
 
 #include "gpu_runtime.h"
 
-#define TW_JOINED(A, B) A##B
-#define TW_CODE_OF(NAME) TW_JOINED(NAME, _code)
 #define TW_GPU_CALLED(LINKAGE, NAME, PARAMS, DECLARED, NAMES)                                          \
-  extern tw_gpu_code TW_CODE_OF(TW_NAME);                                                              \
+  extern tw_gpu_code TW_GPU_CODE_OF(TW_NAME);                                                              \
   LINKAGE void NAME(const PARAMS *params, TW_SPREAD DECLARED) {                                        \
     const void *const pointers[] = {TW_SPREAD NAMES};                                                  \
     const tw_grid groups = grid(params);                                                               \
@@ -152,7 +150,7 @@ static tw_grid tw_group_at, tw_groups;
     const tw_gpu_shape shape = {                                                                       \
         {groups.x, groups.y, groups.z}, TW_GROUP_SIZE, TW_DYNAMIC_BYTES, TW_CLUSTERED, TW_EARLY,       \
         sizeof *params};                                                                               \
-    tw_gpu_launch(&TW_CODE_OF(TW_NAME), &shape, params, pointers,                                      \
+    tw_gpu_launch(&TW_GPU_CODE_OF(TW_NAME), &shape, params, pointers,                                      \
                   (int32_t)(sizeof pointers / sizeof *pointers));                                      \
   }
 

@@ -21,6 +21,10 @@ typedef struct {
   int32_t most_bytes;       /* of these */
 } tw_gpu_code;
 
+/* The code of a kernel, by its function. */
+#define TW_GPU_NAME_OF(FUNCTION) FUNCTION##_code
+#define TW_GPU_CODE_OF(FUNCTION) TW_GPU_NAME_OF(FUNCTION)
+
 /* How a kernel is launched: so many groups of so many items with so many bytes that they share besides. */
 typedef struct {
   int32_t groups[3], items, dynamic_bytes;
@@ -55,6 +59,7 @@ typedef struct {
   int32_t kept_count; /* where it is not 0, every arena has one of its own in the memory of the GPU */
   int32_t in_order; /* whether every call launches the same in the same order: then it is a graph */
   int32_t capability; /* of the oldest GPU that the code is for, times ten */
+  tw_gpu_code *const *codes; /* of all its kernels, and NULL; none where kernels are functions of this machine */
 } tw_gpu_network;
 
 /* 0, or TW_GPU_FAILED. Weights are NULL where all constants are arrays; others are there once for each address. */

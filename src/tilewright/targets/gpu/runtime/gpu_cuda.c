@@ -30,6 +30,7 @@
 #endif
 
 #include "gpu_cuda_caller.h"
+#include "gpu_cuda_load.h"
 
 static int mode(void) { return network->in_order ? record->calls : LOADING; }
 
@@ -45,58 +46,6 @@ static address translated(const void *pointer) {
   }
   fail("a kernel is given something that the GPU does not have", "please report it");
   return 0;
-}
-
-/* Adapts a line of PTX to this GPU: leaves out what other GPUs know, or declares the code for this one. */
-static const char *line_here(const char *line) {
-  const int is_hopper = overlaps && capability == 90;
-  if (overlaps && strncmp(line, ".version ", 9) == 0) return ".version 8.0\n";
-  if (overlaps && strncmp(line, ".target ", 8) == 0) return is_hopper ? ".target sm_90a\n" : ".target sm_90\n";
-  if (!is_hopper && strstr(line, "wgmma")) return "";
-  return !overlaps && (strstr(line, "griddepcontrol") || strstr(line, "cluster")) ? "" : line;
-}
-
-/* The code of a kernel as one text, which the caller frees. */
-static char *text_of(const tw_gpu_code *code) {
-  size_t bytes = 1;
-  for (int32_t i = 0; i < code->count; i++) bytes += strlen(line_here(code->lines[i]));
-  char *const text = malloc(bytes), *end = text;
-  if (!text) {
-    no_room_here();
-    return NULL;
-  }
-  for (int32_t i = 0; i < code->count; i++) {
-    const char *const line = line_here(code->lines[i]);
-    const size_t length = strlen(line);
-    memcpy(end, line, length);
-    end += length;
-  }
-  *end = '\0';
-  return text;
-}
-
-static void load(tw_gpu_code *code) {
-  char log[1024] = "", line[1400], *const text = text_of(code);
-  int names[] = {LOG_BUFFER, LOG_BYTES}, version = 0;
-  void *values[] = {log, (void *)(uintptr_t)sizeof log};
-  handle module = NULL, function = NULL;
-  if (!text) return;
-  const int result = cuda.load(&module, text, 2, names, values);
-  free(text);
-  if (result == UNSUPPORTED_PTX) {
-    cuda.version(&version);
-    snprintf(line, sizeof line, "the GPU's driver is too old for this code: it is for CUDA %d.%d", version / 1000,
-             version % 1000 / 10);
-    fail(line, "install a newer driver, or compile with --target cpu");
-  } else if (result != SUCCESS && log[0]) {
-    snprintf(line, sizeof line, "the GPU's driver cannot compile a kernel: %s", log);
-    fail(line, "please report it");
-  } else if (done(result, "load a kernel") && done(cuda.function(&function, module, code->name), "find a kernel")) {
-    if (overlaps) done(cuda.get(&code->own_shared_bytes, OWN_SHARED_BYTES, function), "say what a kernel shares");
-    /* All kernels use the same split of L1 and shared memory, so that a kernel can start while another still runs. */
-    done(cuda.set(function, PART_SHARED, ALL_SHARED), "share memory of a multiprocessor");
-    code->function = function;
-  }
 }
 
 /* Whether a kernel reads only constants before the previous launch has ended. */
@@ -224,6 +173,7 @@ void tw_gpu_launch(tw_gpu_code *code, const tw_gpu_shape *shape, const void *par
   if (failed || shape->groups[0] == 0 || shape->groups[1] == 0 || shape->groups[2] == 0) return;
   has_launched = 1;
   if (mode() == REPLAYING) return; /* it is part of a graph */
+  if (!code->function) load_all();
   if (!code->function) load(code);
 #ifdef TW_LAYER_TIMES
   measure(code, shape, params, pointers, count);
