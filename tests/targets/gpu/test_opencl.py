@@ -21,9 +21,10 @@ from tests.targets.gpu.test_code import codes, products
 from tests.targets.gpu.test_driver import HINT, OWN, built_program
 from tests.targets.gpu.test_fused import attentions
 from tests.targets.gpu.test_kernels import MAKERS, elements, made
-from tests.targets.gpu.test_tiles import float_cases, integer_cases
+from tests.targets.gpu.test_tiles import float_cases, floats, integer_cases
 from tilewright.codegen.gpu_files import OPENCL_CODE
 from tilewright.errors import InternalError
+from tilewright.ops.matmul import MatMul
 from tilewright.ops.softmax import Softmax
 from tilewright.target import runner
 from tilewright.target.settings import Settings
@@ -55,6 +56,9 @@ FAILURES = {
 }
 
 
+FEW: Case = (MatMul(trans_b=True), [floats(1, 64), floats(8, 64), None])
+"""A product of few rows."""
+
 # ---- texts --------------------------------------------------------------------------------------------------------
 
 
@@ -71,7 +75,7 @@ def check_texts(cases: list[Case], tmp_path: Path, standards: tuple[str, ...]) -
 
 @pytest.mark.one_in(4)
 def test_products_are_opencl_c(tmp_path: Path) -> None:
-    cases = [*products("float32"), *products("int8"), *float_cases()[:2], *integer_cases()[:1], *attentions()[-2:]]
+    cases = [*products("float32"), *products("int8"), *float_cases()[:2], *integer_cases()[:1], *attentions()[-2:], FEW]
     check_texts(cases, tmp_path, ("CL1.2", "CL2.0", "CL3.0"))
 
 
@@ -213,7 +217,7 @@ def processor(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_runs(processor: None) -> None:
     """Shared memory, counters of groups, integers, and pointers that are absent."""
     few = np.random.default_rng(5).standard_normal((3, 40)).astype(np.float32)
-    cases: list[Case] = [(Softmax(-1), [few]), float_cases()[4], integer_cases()[0], integer_cases()[4]]
+    cases: list[Case] = [(Softmax(-1), [few]), float_cases()[4], integer_cases()[0], integer_cases()[4], FEW]
     check_kernels(cases, target="gpu")
 
 

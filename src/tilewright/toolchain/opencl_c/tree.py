@@ -84,11 +84,14 @@ class Tree:
     def fields(self) -> dict[str, list[Node]]:
         """Of structs and unions, by what variables of them have as their types."""
         records = {node["id"]: node for node in walked(self.root) if node["kind"] == "RecordDecl"}
-        found = {f"{node['tagUsed']} {node['name']}": _fields(node) for node in records.values() if "name" in node}
+        named = {number: f"{node['tagUsed']} {node['name']}" for number, node in records.items() if "name" in node}
+        # Where a struct is only named, its variables stand elsewhere.
+        found = {name: _fields(records[number]) for number, name in named.items() if _fields(records[number])}
         for node in self.root["inner"]:
             if node["kind"] == "TypedefDecl":
                 ids = [part["decl"]["id"] for part in walked(node) if part.get("decl", {}).get("id") in records]
-                found |= dict.fromkeys((node["name"], type_name(node)), _fields(records[ids[0]])) if ids else {}
+                own = (_fields(records[ids[0]]) or found.get(named.get(ids[0], ""), [])) if ids else []
+                found |= dict.fromkeys((node["name"], type_name(node)), own) if own else {}
         return found
 
     @cached_property
