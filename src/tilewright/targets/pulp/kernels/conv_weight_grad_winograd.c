@@ -18,19 +18,22 @@ typedef struct {
   float *patches, *gradients, *own; /* cells: of four channels and of four filters, patch by patch; of this core */
 } work;
 
-/* Some filters of one patch of g; pixels outside the result are zeros. */
-static __attribute__((noinline)) void transform_gradients(const work *k, tw_place at, int32_t filter, int32_t end,
-                                                             int32_t jump, float *to) {
+/* Some filters of one patch of g; pixels outside the result are zeros. A patch that is `inside` has none of them. */
+static inline __attribute__((always_inline)) void transform_patch(const work *k, tw_place at, int inside, int32_t filter,
+                                                                  int32_t end, int32_t jump, float *to) {
   const tw_conv_gradient_params *const p = k->p;
   const int32_t y = at.y * TW_RESULTS, x = at.x * TW_RESULTS, right = p->filters, below = p->out_w * p->filters;
   const int32_t rows = tw_min(TW_RESULTS, p->out_h - y), columns = tw_min(TW_RESULTS, p->out_w - x);
   const float *g = k->g + ((at.image * p->out_h + y) * p->out_w + x) * p->filters + filter;
   for (; filter < end; g++) {
     float between[TW_POINTS * TW_RESULTS];
-    TW_ROLLED for (int s = 0; s < TW_RESULTS; s++) {
+    const float *first = g;
+    TW_ROLLED for (int s = 0; s < TW_RESULTS; s++, first += right) {
       float value[TW_RESULTS], m[TW_POINTS];
-      const float *from = g + s * right;
-      TW_UNROLLED(4) for (int r = 0; r < TW_RESULTS; r++, from += below) value[r] = r < rows && s < columns ? *from : 0.0f;
+      const float *from = first;
+      TW_UNROLLED(4) for (int r = 0; r < TW_RESULTS; r++, from += below) {
+        value[r] = inside || (r < rows && s < columns) ? *from : 0.0f;
+      }
       tw_factors_of_results(value, m);
       TW_UNROLLED(6) for (int r = 0; r < TW_POINTS; r++) between[TW_RESULTS * r + s] = m[r];
     }
@@ -41,6 +44,15 @@ static __attribute__((noinline)) void transform_gradients(const work *k, tw_plac
       TW_UNROLLED(6) for (int s = 0; s < TW_POINTS; s++) cell[4 * s] = m[s];
     }
     to += (++filter & 3) ? 1 : jump;
+  }
+}
+
+static __attribute__((noinline)) void transform_gradients(const work *k, tw_place at, int32_t filter, int32_t end,
+                                                          int32_t jump, float *to) {
+  if ((at.y + 1) * TW_RESULTS <= k->p->out_h && (at.x + 1) * TW_RESULTS <= k->p->out_w) {
+    transform_patch(k, at, 1, filter, end, jump, to);
+  } else {
+    transform_patch(k, at, 0, filter, end, jump, to);
   }
 }
 

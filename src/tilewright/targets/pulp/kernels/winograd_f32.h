@@ -128,7 +128,37 @@ static inline __attribute__((always_inline)) void tw_transform_downwards(const f
   }
 }
 
-/* Some filters of a patch. */
+/* Some filters of a patch that is inside of the image: no result is asked for its place. */
+static inline __attribute__((always_inline)) void tw_transform_inside(const tw_target *target, int is_positive,
+                                                                      const float *bias, int32_t bias_step,
+                                                                      const float *from, int32_t filter, int32_t end) {
+  const int32_t c0 = target->column[0], c1 = target->column[1];
+  const int32_t c2 = TW_RESULTS > 2 ? target->column[2] : 0, c3 = TW_RESULTS > 2 ? target->column[3] : 0;
+  const int32_t column[4] = {c0, c1, c2, c3};
+  for (float *y = target->y; filter < end; y++, bias += bias_step) {
+    float between[TW_RESULTS * TW_POINTS], value[TW_RESULTS];
+    const int32_t *row = target->row;
+    const float start = *bias;
+    tw_transform_downwards(from, between);
+    TW_ROLLED for (const float *m = between; m < between + TW_RESULTS * TW_POINTS; m += TW_POINTS) {
+      float *const to = y + *row++;
+      tw_results_of(m, start, value);
+      TW_UNROLLED(4) for (int s = 0; s < TW_RESULTS; s++) to[column[s]] = is_positive ? tw_positive(value[s]) : value[s];
+    }
+    from += (++filter & 3) ? 1 : TW_CELL - 3;
+  }
+}
+
+static __attribute__((noinline)) void tw_transform_whole_results(const tw_target *target, const float *bias, int32_t bias_step,
+                                                                 const float *from, int32_t filter, int32_t end) {
+  if (target->low == 0) {
+    tw_transform_inside(target, 1, bias, bias_step, from, filter, end);
+  } else {
+    tw_transform_inside(target, 0, bias, bias_step, from, filter, end);
+  }
+}
+
+/* The same where some results may be outside. */
 static __attribute__((noinline)) void tw_transform_results(const tw_target *target, const float *bias, int32_t bias_step,
                                                            const float *from, int32_t filter, int32_t end) {
   const tw_target t = *target;
@@ -141,7 +171,7 @@ static __attribute__((noinline)) void tw_transform_results(const tw_target *targ
       if (row < 0) continue;
       tw_results_of(between + TW_POINTS * r, *bias, value);
       TW_UNROLLED(4) for (int s = 0; s < TW_RESULTS; s++) {
-        if (t.is_whole || t.column[s] >= 0) tw_store_above(value[s], t.low, y + row + t.column[s]);
+        if (t.column[s] >= 0) tw_store_above(value[s], t.low, y + row + t.column[s]);
       }
     }
     y++, bias += bias_step;
@@ -157,7 +187,12 @@ static void tw_transform_products(const tw_winograd *k, const tw_round *round) {
     const float *const from = k->products + (patch * k->columns + (filter >> 2)) * TW_CELL + (filter & 3);
     const tw_target t = tw_target_of(k, tw_place_of(round, patch), first + filter);
     const float *const bias = k->bias ? k->bias + (first + filter) * k->bias_step : k->image.zero;
-    tw_transform_results(&t, bias, k->bias ? k->bias_step : 0, from, filter, filter + many);
+    const int32_t step = k->bias ? k->bias_step : 0;
+    if (t.is_whole) {
+      tw_transform_whole_results(&t, bias, step, from, filter, filter + many);
+    } else {
+      tw_transform_results(&t, bias, step, from, filter, filter + many);
+    }
     i += many;
   }
 }
