@@ -7,14 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.targets.pulp.machine import SIRACUSA
+from tests.targets.pulp.machine import KERNELS, SIRACUSA
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array
 from tilewright.ops.convinputgrad import ConvInputGrad
 from tilewright.ops.convweightgrad import ConvWeightGrad
 from tilewright.ops.gelugrad import GeluGrad
+from tilewright.ops.relu import Relu
 from tilewright.ops.relugrad import ReluGrad
-from tilewright.run.kernel_bench import Case, check
+from tilewright.run.kernel_bench import Case, check, measure
 from tilewright.targets.pulp.gradients import kernels
 
 RANDOM = np.random.default_rng(11)
@@ -99,7 +100,7 @@ def test_gradients_of_convolutions(cores: int) -> None:
     check([*dense, *(one for shape in DEPTHWISE for one in gradients(shape, "channels"))], SIRACUSA, cores)
 
 
-def test_gradients_of_functions() -> None:
+def test_relu_and_gradients_of_functions() -> None:
     wide = np.linspace(-20, 20, 101).astype(np.float32)
     cases = [case("relugrad_shared", ReluGrad(), wide, -wide), case("gelugrad_shared", GeluGrad(), 1 + wide, wide)]
     # Zeros, infinities, the least and the largest numbers, and what is none, of both signs.
@@ -107,3 +108,5 @@ def test_gradients_of_functions() -> None:
     odd = np.concatenate([edges, edges | np.uint32(1 << 31)]).view(np.float32)
     cases.append(case("relugrad_shared", ReluGrad(), floats(14), odd))
     check([*cases, case("relugrad_shared", ReluGrad(), floats(3, 5), floats(5))], SIRACUSA, 8)
+    relu = Case(next(kernel for kernel in KERNELS if kernel.source == "relu_shared.c"), Relu(), [np.tile(odd, 5)])
+    np.testing.assert_array_equal(measure([relu], SIRACUSA)[0].results[0], Relu().numpy(np.tile(odd, 5)))
