@@ -183,8 +183,7 @@ static inline double tw_copied_windows(const tw_conv_params *p, const tw_conv_lo
   if (tile->g > 1 || p->dilation_w > 1) return 4.0 * (double)blocks;
   const tw_windows_outside o = tw_outside_columns(p);
   if (4 * blocks >= tile->x * columns) return 4.0 * (double)blocks * (double)(o.left + o.right) / (double)o.count;
-  /* The last block repeats its last pixel until it has four. */
-  const int64_t most = tw_most(o.left, o.right ? o.right + (4 - o.count % 4) % 4 : 0);
+  const int64_t most = tw_most(o.left, o.right);
   return (double)tw_least(blocks * tw_least(most, 4), most * columns);
 }
 
