@@ -150,6 +150,7 @@ def test_never_finishes(tmp_path: Path) -> None:
     )
     assert "the program has not ended" in said
     assert "control 0x1, status 0x0" in said
+    assert "the job does not end: look at device.py" in said
     assert "    job: Conv(" in said
 
 

@@ -73,13 +73,20 @@ def _measured(unit: Unit, tried: Sequence[Tried], target: Target) -> list[Measur
     except DeviceFailure as failure:
         one = next(one for one in tried if one.case is failure.case)
         what = f"{failure.where}: {failure.what}\n{_job(one)}\n{_dump(unit.accelerator, failure.registers[unit.name])}"
-        raise CompileError(_where(unit, one), what, failure.hint) from None
+        raise CompileError(_where(unit, one), what, _advice(failure, unit.device)) from None
     except InternalError as error:
         if "wrote to" not in error.what:
             raise
         raise CompileError(
             f"accelerator {unit.name}", f"{error.what}, which is outside of its operands", _model(unit.device)
         ) from None
+
+
+def _advice(failure: DeviceFailure, device: Path) -> str:
+    """A job that has not ended had a hundred times the declared cycles: more would not help."""
+    if "the program has not ended" not in failure.what:
+        return failure.hint
+    return f"the job does not end: look at {device.name}, and at the cycles that are declared"
 
 
 def _model(device: Path) -> str:

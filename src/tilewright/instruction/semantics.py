@@ -118,4 +118,6 @@ def _first(what: str) -> str:
 def _hint(one: Instruction) -> str:
     names = [name.rstrip("+") for name in one.operands if name != "rd"]
     known = [*(f"{name}.u32" if name[0] == "r" else "imm" for name in names)]
-    return f"it has {', '.join(known)} (also .s32, .u16[2], .s16[2], .u8[4], .s8[4]); functions: docs/instructions.md"
+    read = "" if one.accumulates else ", and rd if operands have rd+"
+    forms = ".s32, .u16[2], .s16[2], .u8[4], .s8[4]"
+    return f"it has {', '.join(known)} (also {forms}){read}; functions: docs/instructions.md"
