@@ -20,7 +20,8 @@ from tilewright.errors import CompileError
 from tilewright.instruction.declaration import Instruction
 from tilewright.instruction.search.blocks import ALL, Block
 from tilewright.instruction.search.cones import BlockParts
-from tilewright.instruction.search.decoding import Decoded, Kind, decoded
+from tilewright.instruction.search.decoded import Decoded, Kind
+from tilewright.instruction.search.decoding import decoded
 from tilewright.instruction.search.rewriting import _moved
 from tilewright.ir.graph import Builder
 from tilewright.ir.types import type_of
@@ -126,3 +127,23 @@ def test_targets_that_are_not_searched(tmp_path: Path, target: str) -> None:
 def test_two_networks_of_one_name(tmp_path: Path) -> None:
     with pytest.raises(CompileError, match="'net' is the name of two networks"):
         searched([tmp_path / "net.onnx", tmp_path / "a" / "net.onnx"], "rv32", DEFAULT, tmp_path, 1)
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(
+    ("word", "size", "kind", "name", "rd", "sources"),
+    [
+        (0x20C5A533, 4, Kind.OPAQUE, "zb", 10, (11, 12)),  # sh1add a0, a1, a2
+        (0x60059513, 4, Kind.OPAQUE, "zb", 10, (11,)),  # clz a0, a1
+        (0x9D61, 2, Kind.COMPUTES, "and", 10, (10,)),  # c.zext.b a0
+        (0x9D4D, 2, Kind.COMPUTES, "mul", 10, (10, 11)),  # c.mul a0, a1
+        (0x8188, 2, Kind.LOADS, "lbu", 10, (11,)),  # c.lbu a0, 0(a1)
+        (0x8988, 2, Kind.STORES, "sb", 0, (10, 11)),  # c.sb a0, 0(a1)
+        (0x9D71, 2, Kind.OTHER, "", 0, ()),  # of 64 bits
+    ],
+)
+def test_extensions_that_capstone_does_not_know(
+    word: int, size: int, kind: Kind, name: str, rd: int, sources: tuple[int, ...]
+) -> None:
+    (found,) = decoded(word.to_bytes(size, "little"), 0x100)
+    assert (found.size, found.kind, found.name, found.rd, found.sources) == (size, kind, name, rd, sources)

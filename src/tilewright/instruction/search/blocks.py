@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tilewright.instruction.declaration import Instruction
-from tilewright.instruction.search.decoding import CONTROL, REGISTERS, Decoded, Kind, decoded
+from tilewright.instruction.search.decoded import CONTROL, Decoded, Kind
+from tilewright.instruction.search.decoding import REGISTERS, decoded
 from tilewright.records import dataclass
 from tilewright.sim.program.elf import Elf
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from tilewright.instruction.search.blocks import Block
-from tilewright.instruction.search.decoding import Kind
+from tilewright.instruction.search.decoded import Kind
 from tilewright.records import dataclass
 
 INPUTS, MOST, TRIED = 3, 12, 400

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING
 
 from tilewright.instruction.declaration import Instruction
-from tilewright.records import dataclass
+from tilewright.instruction.search.decoded import Decoded, Kind
+from tilewright.instruction.search.extensions import of_extensions
 
 if TYPE_CHECKING:
     from capstone import Cs
@@ -41,48 +41,8 @@ BRANCHES = (
 DIVISIONS, PAGE_BOUND = ("div", "divu", "rem", "remu"), "auipc"
 
 
-class Kind(Enum):
-    COMPUTES = "computes"
-    LOADS = "loads"
-    STORES = "stores"
-    BRANCHES = "branches"
-    JUMPS = "jumps"
-    CALLS = "calls"
-    RETURNS = "returns"
-    OPAQUE = "opaque"
-    """Reads and writes registers, and is in no pattern."""
-    LEAVES = "leaves"
-    """Jumps to another function, and not back."""
-    OTHER = "other"
-    """Nobody knows what it reads."""
-
-
-CONTROL = (Kind.BRANCHES, Kind.JUMPS, Kind.CALLS, Kind.RETURNS, Kind.LEAVES)
-
-
-@dataclass(frozen=True)
-class Decoded:
-    address: int
-    size: int
-    name: str
-    """Of the operation; what a constant is added to is an add."""
-    kind: Kind
-    rd: int = 0
-    """The register that it writes; 0 where it writes none."""
-    sources: tuple[int, ...] = ()
-    """Registers, in order."""
-    constant: int | None = None
-    target: int = 0
-    """Where control may go, if it says so."""
-
-    @property
-    def operands(self) -> tuple[int | None, ...]:
-        """Registers, and None for the constant."""
-        return self.sources if self.constant is None else (*self.sources, None)
-
-
 def decoded(code: bytes, address: int, own: Sequence[Instruction] = ()) -> Iterator[Decoded]:
-    """Every instruction; what capstone does not know is OTHER, but for instructions of a user's own."""
+    """Every instruction; what nobody here knows is OTHER, but for instructions of a user's own."""
     at = 0
     while at + 2 <= len(code):
         word = int.from_bytes(code[at : at + 4], "little")
@@ -109,7 +69,7 @@ def _disassembler() -> Cs:
 def _known(code: bytes, address: int) -> Decoded:
     for _, size, mnemonic, text in _disassembler().disasm_lite(code, address):
         return _read(address, size, mnemonic, text)
-    return Decoded(address, len(code), "", Kind.OTHER)
+    return of_extensions(code, address)
 
 
 def _read(address: int, size: int, mnemonic: str, text: str) -> Decoded:

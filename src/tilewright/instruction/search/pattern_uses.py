@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from tilewright.instruction.search.blocks import Block
-from tilewright.instruction.search.decoding import BYTE_LOADS, Kind
+from tilewright.instruction.search.decoded import Kind
+from tilewright.instruction.search.decoding import BYTE_LOADS
 
 TOGETHER = 4
 """Bytes of a word."""

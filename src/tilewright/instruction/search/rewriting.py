@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from tilewright.instruction.declaration import Instruction
 from tilewright.instruction.search.blocks import Block, blocks_of
 from tilewright.instruction.search.cones import BlockParts, Cone, apart
-from tilewright.instruction.search.decoding import CONTROL, PAGE_BOUND, Decoded, Kind
+from tilewright.instruction.search.decoded import CONTROL, Decoded, Kind
+from tilewright.instruction.search.decoding import PAGE_BOUND
 from tilewright.sim.program.elf import parse_elf
 
 UNTOUCHED = ("main", "_start")
