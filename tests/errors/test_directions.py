@@ -204,3 +204,10 @@ def test_fused_names_are_short_in_errors_of_memory(command: Command, tmp_path: P
     what = command("analyze", tmp_path / "net.tflite", *words).json["error"]["what"]
     assert "arena's peak is at node" in what
     assert ";" not in what.split("peak")[1]
+
+
+def test_an_option_without_its_value_leads_to_the_help_of_its_command(command: Command) -> None:
+    said = command("compile", "network.onnx", "-o")
+    assert said.code == 2
+    assert "Option '-o' requires an argument." in said.err
+    assert "tilewright compile --help" in said.err

@@ -114,7 +114,7 @@ def _report(error: Exception, words: Sequence[str]) -> int:
         return INTERRUPTED
     if kind == "NoArgsIsHelpError" and not as_json:
         return REFUSED
-    found = error if isinstance(error, CompileError) else _usage_error(error) or _no_memory(error)
+    found = error if isinstance(error, CompileError) else _usage_error(error, words) or _no_memory(error)
     if found is None:
         return _report_fault(fault_of(error, words), as_json)
     if as_json:
@@ -135,16 +135,22 @@ def _each(error: CompileError) -> list[dict[str, str]]:
     return [found.as_dict() for found in (error.errors if isinstance(error, ManyErrors) else (error,))]
 
 
-def _usage_error(error: Exception) -> CompileError | None:
-    """What the command-line parser complains about; its classes differ between versions of typer."""
+def _usage_error(error: Exception, words: Sequence[str]) -> CompileError | None:
+    """What the command-line parser complains about; its classes differ between versions of typer. Of an option without
+    its value it does not say the command."""
     if not hasattr(error, "format_message"):
         return None
     context = getattr(error, "ctx", None)
-    command = context.command_path if context is not None else "tilewright"
+    command = context.command_path if context is not None else " ".join(["tilewright", *_command_in(words)])
     name = str(getattr(error, "option_name", ""))
     others = _commands_with(name) if type(error).__name__ == "NoSuchOption" else []
     hint = f"{name} is an option of {', '.join(others)}; {command} --help" if others else f"{command} --help"
     return CompileError("command line", error.format_message(), hint)
+
+
+def _command_in(words: Sequence[str]) -> list[str]:
+    """The command, or nothing where an option stands first."""
+    return [word for word in words[:1] if not word.startswith("-")]
 
 
 def _commands_with(option: str) -> list[str]:
