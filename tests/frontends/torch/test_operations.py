@@ -139,7 +139,10 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "larger matrices": (larger, (draw(7, 7), draw(7, 2))),
     "bincount": (lambda x, w: (torch.bincount(x, minlength=6), torch.bincount(x, w, 6)), (INDICES, draw(5))),
     "least squares": (least_squares, (draw(2, 4, 2), draw(2, 4))),
-    "covariances": (lambda x, w: (x.cov(), torch.cov(x, aweights=w), torch.corrcoef(x)), (X, draw(5).abs())),
+    "covariances": (
+        lambda x, w: (x.cov(), torch.cov(x, aweights=w), torch.cov(x, correction=9), torch.corrcoef(x)),
+        (X, draw(5).abs()),
+    ),
     "a matrix's exponential": (lambda a: torch.linalg.matrix_exp(a), (torch.stack([SQUARE[0], 0 * X[:, :4]]),)),
     "what PyTorch writes with singular values": (torch.linalg.matrix_rank, (SQUARE[:, :2, :2],)),
     "weights that a hook computes": (torch.nn.utils.weight_norm(torch.nn.Linear(5, 3)), (X,)),

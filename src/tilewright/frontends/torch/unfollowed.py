@@ -51,7 +51,8 @@ def _covariances(x: Any, *, correction: int = 1, fweights: Any = None, aweights:
     total = weights.sum()
     lost = correction if aweights is None else correction * (weights * aweights).sum() / total
     centred = rows - (rows * weights).sum(1, keepdim=True) / total
-    found = (centred * weights) @ centred.mT.conj() / (total - lost)
+    left = (total - lost).clamp(min=0)  # as PyTorch has it, where more is taken away than there is
+    found = (centred * weights) @ centred.mT.conj() / left
     return found.squeeze() if x.dim() < 2 else found
 
 
