@@ -250,6 +250,7 @@ def grid_sample(random: Generator) -> Case:
     rank = int(random.integers(1, 4))
     shape = (int(random.integers(1, 3)), int(random.integers(1, 4)), *sizes(random, rank, low=1))
     grid = random.uniform(-1.6, 1.6, (shape[0], *sizes(random, rank), rank)).astype(np.float32)
+    grid.reshape(-1)[:: int(random.integers(5, 9))] = random.choice([np.nan, np.inf, -np.inf, 0.3])
     op = GridSample(str(random.choice(MODES)), str(random.choice(PADDINGS)), bool(random.integers(0, 2)))
     return op, [values(random, shape, "float32"), grid]
 

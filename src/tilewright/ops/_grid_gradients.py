@@ -41,7 +41,7 @@ class Sampling:
         low, high = (0.0, size - 1.0) if self.align_corners else (-0.5, size - 0.5)
         # Rounded as GridSample rounds it, so that both find the same elements.
         place = (where + 1.0) / 2 * (size - 1.0) if self.align_corners else ((where + 1.0) * float(size) - 1.0) / 2
-        factor = place * 0.0 + (size - 1 if self.align_corners else size) / 2
+        factor = where.constant((size - 1 if self.align_corners else size) / 2)
         if self.mode == "nearest":
             place = place.apply("Round")
         if self.padding == "border" and self.mode != "cubic":

@@ -65,25 +65,26 @@ class GridSample(Op):
             total += np.moveaxis(X, 1, -1)[(batch, *at)] * np.asarray(weight)[..., None]
         return np.ascontiguousarray(np.moveaxis(total, -1, 1), np.float32)
 
-    def _taps(self, where: Array, size: int) -> tuple[list[Array], list[Array]]:
+    def _taps(self, where: Array, size: int) -> tuple[Sequence[Array], Sequence[Array]]:
         """The elements that a place along an axis is made of, and their weights."""
         low, high = (0.0, size - 1.0) if self.align_corners else (-0.5, size - 0.5)
         place = (where.astype(np.float32) + 1) / 2 * (size - 1) if self.align_corners else ((where + 1) * size - 1) / 2
         place = np.rint(place) if self.mode == "nearest" else place
         if self.padding == "border" and self.mode != "cubic":
-            place = np.clip(place, 0, size - 1)
+            place = _held(place, size)
         if self.padding == "reflection":
             place = reflected(place, low, high)
         first = np.floor(place)
         offsets, weights = _weights(self.mode, place - first)
         found = [self._element(first + offset, size, low, high) for offset in offsets]
-        return [at for at, _ in found], [weight * inside for weight, (_, inside) in zip(weights, found, strict=True)]
+        elements, counted = zip(*found, strict=True)
+        return elements, [np.where(*one, 0).astype(np.float64) for one in zip(counted, weights, strict=True)]
 
     def _element(self, at: Array, size: int, low: float, high: float) -> tuple[Array, Array]:
-        """An index that is inside, and 1, or 0 where what is outside does not count."""
+        """An index that is inside, and whether it counts."""
         inside = ((at >= 0) & (at < size)) if self.padding == "zeros" else np.ones(at.shape, np.bool_)
         at = reflected(at, low, high) if self.padding == "reflection" else at
-        return np.clip(at, 0, size - 1).astype(np.int64), inside.astype(np.float64)
+        return _held(at, size).astype(np.int64), inside
 
     def gradients(self, at: Adjoint) -> Gradients:
         sampling = Sampling(self.mode, self.padding, self.align_corners, CUBIC)
@@ -96,6 +97,11 @@ class GridSample(Op):
         mode = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
         padding, align = node.attribute("padding_mode", "zeros"), node.attribute("align_corners", 0)
         return cls(mode, padding, bool(align)), node.inputs
+
+
+def _held(place: Array, size: int) -> Array:
+    """Inside of an axis; what is not a number is at its beginning."""
+    return np.where(place >= 0, np.minimum(place, size - 1), 0)
 
 
 def reflected(place: Array, low: float, high: float) -> Array:
