@@ -54,7 +54,7 @@ from tilewright.target.mapping import Mapped, check_engines, in_reach, map_nodes
 from tilewright.target.precision import short_operands
 from tilewright.target.processors import check_processor
 from tilewright.target.runner import UNICORN, GpuProcess
-from tilewright.target.settings import CYCLES, DEFAULT, PRECISIONS, Settings, check_options
+from tilewright.target.settings import CYCLES, DEFAULT, OPTIONS, PRECISIONS, Settings, check_options
 from tilewright.target.sizes import for_all_sizes
 from tilewright.target.target import Target
 
@@ -274,6 +274,7 @@ def import_model(
 
     _refuse_target_as_inputs(example_inputs)
     prepare = targets.find(target_name).prepare if target_name else None
+    OPTIONS["optimise"].check(goal)
     prepared, notes = prepare(model, goal) if prepare else (model, ())
     graph = as_imported(any_model.load(prepared, example_inputs, **options))
     return replace(graph, notes=(*graph.notes, *notes))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright import targets
+from tilewright import pipeline, targets
 from tilewright.cli.options import Planning
 from tilewright.errors import CompileError
 from tilewright.exploring.axes import AXES
@@ -86,6 +86,8 @@ def test_a_number_that_is_none() -> None:
 def test_a_word_that_is_none() -> None:
     with pytest.raises(CompileError, match="--buffering triple: is unknown"):
         check_options(targets.find("quad"), Settings(buffering="triple"))
+    with pytest.raises(CompileError, match="--optimise speed: is unknown"):  # before Vela would be asked for it
+        pipeline.import_model(b"", target_name="cortex-m55+u55-128", goal="speed")
 
 
 def test_commands_and_sweeps_have_the_options() -> None:
