@@ -20,7 +20,7 @@ module NAME (
     input wire mem_rvalid,
     input wire [31:0] mem_rdata
 );
-  // REG_A and so on: where the registers are, in bytes, as accelerator.py has them.
+  // REG_A and so on: where the registers are, in bytes, as accelerator.py has them. Those before START keep a value.
 `include "NAME_registers.vh"
   localparam IDLE = 3'd0, GET_BIAS = 3'd1, GET_A = 3'd2, GET_B = 3'd3, ADD = 3'd4, STORE = 3'd5;
 
@@ -47,7 +47,7 @@ module NAME (
 
   always @* begin
     reg_rdata = {31'd0, done};
-    if (is_value) reg_rdata = value[reg_address[5:2]];
+    if (is_value) reg_rdata = value[reg_address[7:2]];
   end
 
   wire [31:0] byte_at = state == GET_A ? a_at : b_at;
@@ -58,7 +58,7 @@ module NAME (
   end
 
   always @(posedge clk) begin
-    if (reg_valid && reg_write && is_value) value[reg_address[5:2]] <= reg_wdata;
+    if (reg_valid && reg_write && is_value) value[reg_address[7:2]] <= reg_wdata;
     if (starts) begin
       done <= 1'b0;
       m <= 0;

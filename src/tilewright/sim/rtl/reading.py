@@ -22,7 +22,7 @@ REFUSED = ("LATCH", "UNOPTFLAT", "MULTIDRIVEN", "IMPLICIT", "PINMISSING", "PINNO
 FLAGS = ("-Wno-fatal", "-Wno-lint", "-Wno-style", *(f"-Wwarn-{name}" for name in REFUSED))
 MEANINGS = {"LATCH": "a latch", "UNOPTFLAT": "a combinational loop", "MULTIDRIVEN": "a signal with several drivers"}
 KEYWORD = re.compile(r"syntax error, unexpected ([a-z]+), expecting IDENTIFIER")
-"""A word where a name should be."""
+"""A word where a name should be, or behind a comma that is one too many."""
 LONGEST = 300
 """Seconds."""
 SHOWN = 8
@@ -101,7 +101,7 @@ def check_said(done: subprocess.CompletedProcess[str], sources: Sequence[Path], 
     if kinds:
         hint = f"verilator finds {' and '.join(kinds)}"
     elif taken := KEYWORD.search(text):
-        hint = f"'{taken[1]}' is a word of SystemVerilog, as which all Verilog is read: choose another name"
+        hint = f"'{taken[1]}' is a word of SystemVerilog, as which all Verilog is read: no name may be that"
     raise CompileError(where, "verilator refuses it:\n    " + "\n    ".join(lines), hint)
 
 
