@@ -85,7 +85,6 @@ def test_what_a_wheel_says_of_itself(wheel: Path) -> None:
     assert "tilewright = tilewright.__main__:main" in scripts
 
 
-@pytest.mark.in_turns(3)
 @pytest.mark.thorough
 @pytest.mark.parametrize("target", ["generic", "cortex-m4", "quad"])
 def test_an_installed_wheel_compiles_and_runs_a_network(python: Path, tmp_path: Path, target: str) -> None:

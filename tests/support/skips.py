@@ -61,8 +61,7 @@ DEFENCES = (
     ),
     Defence(
         "other compilers",
-        r"\b(gcc|cc|cmake|nm|clang|arm-none-eabi-\w+) is not installed|no (cmake|cc)$|there is no .* here"
-        r"|is for this machine, the kernels",
+        r"\b(gcc|cc|cmake|nm|clang|arm-none-eabi-\w+) is not installed|no (cmake|cc)$|there is no .* here",
         "half a gigabyte each; zig, which pip installs, compiles everything here",
     ),
     Defence("OpenCL", r"OpenCL", "no apt, or OpenCL is there and its absence cannot be tried"),

@@ -188,6 +188,8 @@ def _initial(values: Sequence[np.ndarray[Any, Any]]) -> Graph:
 # ---- ONNX -----------------------------------------------------------------------------------------------------------
 
 TOKENS, WIDTH, HEADS = 6, 16, 2
+CHANNELS = 20
+"""That fill vectors of 8 and 16 floats, with some left."""
 
 
 def onnx_model(network: Network) -> ModelProto:
@@ -215,12 +217,14 @@ def _feeds(made: ModelProto) -> dict[str, Array]:
 def float_classifier() -> ModelProto:
     """Images: a convolution, a residual block of a depthwise and a pointwise one, a mean and a product."""
     draw = np.random.default_rng(SEED)
-    shapes = {"stem_w": (16, 3, 3, 3), "deep_w": (16, 1, 3, 3), "point_w": (16, 16, 1, 1), "scores_w": (5, 16)}
+    many = CHANNELS
+    shapes = {"stem_w": (many, 3, 3, 3), "deep_w": (many, 1, 3, 3), "point_w": (many, many, 1, 1)}
+    shapes["scores_w"] = (5, many)
     constants = {name: draw.normal(0, np.prod(shape[1:]) ** -0.5, shape) for name, shape in shapes.items()}
     constants |= {name.replace("_w", "_b"): draw.normal(size=shape[0]) for name, shape in shapes.items()}
     nodes = [
         node("Conv", "image stem_w stem_b", "stem", pads=[1, 1, 1, 1], strides=[2, 2]), node("Relu", "stem", "first"),
-        node("Conv", "first deep_w deep_b", "deep", pads=[1, 1, 1, 1], group=16), node("Relu", "deep", "second"),
+        node("Conv", "first deep_w deep_b", "deep", pads=[1, 1, 1, 1], group=many), node("Relu", "deep", "second"),
         node("Conv", "second point_w point_b", "point"), node("Add", "point first", "sum"),
         node("Relu", "sum", "third"), node("GlobalAveragePool", "third", "mean"), node("Flatten", "mean", "row"),
         node("Gemm", "row scores_w scores_b", "scores", transB=1),

@@ -28,7 +28,6 @@ def test_windows_in_the_padding_on_this_machine(target: str) -> None:
     check_windows(target, 12)
 
 
-@pytest.mark.in_turns(3)
 @pytest.mark.thorough
 @pytest.mark.parametrize("target", ["siracusa", "snitch", "minpool", "quad", "cortex-m4", "cortex-m55", "rv32"])
 def test_windows_in_the_padding_on_other_machines(target: str) -> None:

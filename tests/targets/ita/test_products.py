@@ -7,7 +7,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from tests.e2e.test_peer_integer import load
 from tests.support import dialect
+from tests.support.networks import those_there
+from tests.support.stand_ins import Network, network_id
 from tilewright.errors import Refusal
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.graph import Builder, Graph
@@ -16,7 +19,7 @@ from tilewright.ir.types import TensorType
 from tilewright.ops.itapartialmax import ITAPartialMax
 from tilewright.ops.matmul import MatMul
 from tilewright.passes import apply
-from tilewright.pipeline import import_model, stage
+from tilewright.pipeline import stage
 from tilewright.targets.ita.arithmetic import FIRST_SOFTMAX, RELU, SOFTMAX, Scale
 from tilewright.targets.ita.attention import ItaAttend, ItaSoftmax
 from tilewright.targets.ita.heads import ATTENTION_ON_ITA, attended
@@ -147,18 +150,24 @@ def test_products_of_bytes_without_a_sign() -> None:
     assert np.array_equal(values(graph, x=x), values(made, x=x))
 
 
-def test_a_transformer_of_the_dialect() -> None:
+CCT = those_there(*(f"peer/Models/CCT/Int/{name}/network.onnx" for name in ("ICCT", "ICCT_ITA")))
+
+
+@pytest.mark.parametrize(
+    ("network", "taken"), [(dialect.transformer, 6), *((path, 7) for path in CCT)],
+    ids=lambda one: str(one) if isinstance(one, int) else network_id(one),
+)  # fmt: skip
+def test_transformers_of_the_dialect(network: Network, taken: int) -> None:
     """All products with constants, but those that cannot; those of scores and values have none."""
-    model, outputs = dialect.transformer(3)
-    graph = stage(import_model(model.proto(*outputs), example_inputs=model.inputs), "generic", "lowered")
+    imported, given, _ = load(network)
+    graph = stage(imported, "generic", "lowered")
     made = apply(graph, (PRODUCTS_ON_ITA, STAY_IN_TILES))
     products = [node for node in graph.nodes if isinstance(node.op, MatMul) and node.inputs[1] in graph.constants]
     left = [node for node in made.nodes if isinstance(node.op, MatMul) and node.inputs[1] in made.constants]
-    assert sum(isinstance(node.op, ItaLinear) for node in made.nodes) == len(products) - len(left) == 4
+    assert sum(isinstance(node.op, ItaLinear) for node in made.nodes) == len(products) - len(left) == taken
     for node in left:
         with pytest.raises(Refusal, match="its factor"):
             product(made, node)
-    given = {name: x.astype(graph.types[name].dtype) for name, x in model.inputs.items()}
     assert np.array_equal(values(graph, **given), values(made, **given))
 
 
