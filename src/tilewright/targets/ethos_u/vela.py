@@ -118,7 +118,7 @@ def compiled_by_vela(npu: str, data: bytes, stem: str, goal: str = CYCLES) -> Ma
         / hashlib.sha256(data + npu.encode() + MEANT[goal].encode() + _version() + MADE).hexdigest()[:32]
     )
     made = kept / f"{stem}.tflite"
-    if not made.is_file() or not (kept / NOTES).is_file():
+    if not all(one.is_file() and one.stat().st_size for one in (made, kept / NOTES)):  # a power cut leaves empty ones
         _keep(kept, made.name, *_compiled(npu, data, stem, goal))
     return MadeByVela(made, tuple(Left(*row) for row in json.loads((kept / NOTES).read_text(encoding="utf-8"))))
 
