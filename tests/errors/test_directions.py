@@ -206,8 +206,14 @@ def test_fused_names_are_short_in_errors_of_memory(command: Command, tmp_path: P
     assert ";" not in what.split("peak")[1]
 
 
-def test_an_option_without_its_value_leads_to_the_help_of_its_command(command: Command) -> None:
-    said = command("compile", "network.onnx", "-o")
+@pytest.mark.parametrize(
+    ("words", "option", "name"),
+    [("compile network.onnx -o", "-o", "compile"), ("accelerator check folder --jobs", "--jobs", "accelerator check")],
+)
+def test_an_option_without_its_value_leads_to_the_help_of_its_command(
+    command: Command, words: str, option: str, name: str
+) -> None:
+    said = command(*words.split())
     assert said.code == 2
-    assert "Option '-o' requires an argument." in said.err
-    assert "tilewright compile --help" in said.err
+    assert f"Option '{option}' requires an argument." in said.err
+    assert f"tilewright {name} --help" in said.err

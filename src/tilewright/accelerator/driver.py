@@ -23,7 +23,7 @@ def register_header(accelerator: Accelerator) -> str:
     access = "".join({"r": "r", "w": "w"}.get(register.access, "b") for register in accelerator.registers)
     bus = accelerator.bus
     return f"""\
-/* Registers of {accelerator.name}: {_plain(accelerator.summary)} {MADE} */
+/* Registers of {accelerator.name}: {_plain(accelerator.summary).rstrip(".")}. {MADE} */
 #ifndef {prefix}_REGISTERS_H
 #define {prefix}_REGISTERS_H
 

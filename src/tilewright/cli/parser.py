@@ -42,6 +42,11 @@ def parser_for(words: Sequence[str]) -> Callable[..., int | None]:
     return _parser((words[0],) if words and words[0] in COMMANDS else tuple(COMMANDS))
 
 
+def is_group(words: Sequence[str]) -> bool:
+    """Whether the command that is named has commands of its own."""
+    return bool(words) and "app" in COMMANDS.get(words[0], ())
+
+
 def commands_with(option: str) -> list[str]:
     """The commands that take an option."""
     every: Any = _parser(tuple(COMMANDS))

@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 from types import FrameType
 from typing import Any, NoReturn, TextIO
 
@@ -149,8 +150,11 @@ def _usage_error(error: Exception, words: Sequence[str]) -> CompileError | None:
 
 
 def _command_in(words: Sequence[str]) -> list[str]:
-    """The command, or nothing where an option stands first."""
-    return [word for word in words[:1] if not word.startswith("-")]
+    """The command, with its own where it has some, or nothing where an option stands first."""
+    from tilewright.cli.parser import is_group
+
+    count = 2 if is_group(words) else 1
+    return list(takewhile(lambda word: not word.startswith("-"), words[:count]))
 
 
 def _commands_with(option: str) -> list[str]:
