@@ -122,8 +122,10 @@ def squared_difference(node: Node) -> Sequence[str]:
 
 def _squared_difference(node: Node) -> str:
     """Of bytes: both by tables in a common unit, whose difference has 16 bits, and its square 31."""
-    if {node.dtype(0), node.dtype(1), node.result().dtype} != {"int8"}:
-        raise Refusal(f"SQUARED_DIFFERENCE of {node.dtype(0)} is not supported", "quantise it to int8")
+    first, second, result = node.dtype(0), node.dtype(1), node.result().dtype
+    if {first, second, result} != {"int8"}:
+        what = f"SQUARED_DIFFERENCE of {first} and {second} to {result} is not supported"
+        raise Refusal(what, "quantise operands and result to int8")
     twice = 2.0 * max(np.float64(operand(node, position)[0]) for position in (0, 1))
     sides = [_shifted(node, position, twice) for position in (0, 1)]
     wide = node.emit(Cast("int32"), node.emit(Sub(), *sides))
