@@ -22,13 +22,15 @@ from tests.targets.gpu.test_driver import HINT, OWN, built_program
 from tests.targets.gpu.test_fused import attentions
 from tests.targets.gpu.test_kernels import MAKERS, elements, made
 from tests.targets.gpu.test_tiles import float_cases, floats, integer_cases
+from tests.targets.gpu.test_words import rows, windows
 from tilewright.codegen.gpu_files import OPENCL_CODE
 from tilewright.errors import InternalError
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.softmax import Softmax
 from tilewright.target import runner
 from tilewright.target.settings import Settings
-from tilewright.targets.gpu import plain
+from tilewright.targets.gpu import plain, short_windows
+from tilewright.targets.gpu.quantised_pixels import QuantisedPixels
 from tilewright.toolchain.compiler import (
     Compiler,
     compile_objects,
@@ -73,10 +75,18 @@ def check_texts(cases: list[Case], tmp_path: Path, standards: tuple[str, ...]) -
             clang.run([*options, "-fsyntax-only", "-Xclang", "-fdeclare-opencl-builtins", "-w", str(source)], tmp_path)
 
 
+@pytest.fixture
+def by_words(monkeypatch: pytest.MonkeyPatch) -> list[Case]:
+    """Windows of few bytes, a single row of them, and an image that is quantised."""
+    monkeypatch.setattr(short_windows, "FEWEST_PIXELS", 0)
+    pixels = (QuantisedPixels(1, 5), [floats(2, 3, 5, 7), np.array(0.25, np.float32), np.array(5, np.uint8)])
+    return [windows()[1], rows()[2], pixels]
+
+
 @pytest.mark.one_in(4)
-def test_products_are_opencl_c(tmp_path: Path) -> None:
+def test_products_are_opencl_c(tmp_path: Path, by_words: list[Case]) -> None:
     cases = [*products("float32"), *products("int8"), *float_cases()[:2], *integer_cases()[:1], *attentions()[-2:], FEW]
-    check_texts(cases, tmp_path, ("CL1.2", "CL2.0", "CL3.0"))
+    check_texts([*cases, *by_words], tmp_path, ("CL1.2", "CL2.0", "CL3.0"))
 
 
 @pytest.mark.in_turns(5)
@@ -214,10 +224,10 @@ def processor(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.one_in(10)
-def test_runs(processor: None) -> None:
+def test_runs(processor: None, by_words: list[Case]) -> None:
     """Shared memory, counters of groups, integers, and pointers that are absent."""
     few = np.random.default_rng(5).standard_normal((3, 40)).astype(np.float32)
-    cases: list[Case] = [(Softmax(-1), [few]), float_cases()[4], integer_cases()[0], integer_cases()[4], FEW]
+    cases = [(Softmax(-1), [few]), float_cases()[4], integer_cases()[0], integer_cases()[4], FEW, *by_words]
     check_kernels(cases, target="gpu")
 
 
