@@ -37,6 +37,7 @@ CHAINS = [
     ("Conv", ("requantise", "QLinearAdd")),
     ("Conv", ("requantise", "QLinearAdd", "MaxPool")),
     ("Conv", ("requantise", "Conv", "requantise")),
+    ("Conv", ("requantise", "Lookup")),
     ("MatMul", ("Relu",)),
     ("MatMul", ("requantise", "MatMul")),
     ("MaxPool", ("TfliteAdd",)),

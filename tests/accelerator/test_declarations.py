@@ -46,6 +46,7 @@ def test_registers_that_overlap() -> None:
 def test_an_unknown_operand() -> None:
     assert "pattern 'conv': Conv has no operand 'V'" in complaint(with_pattern(types={"V": "int8"}))
     assert "Conv has no loop, operand or number 'Z'" in complaint(with_pattern(writes={**CONV.writes, "channels": "Z"}))
+    assert "is 'mul' meant?" in complaint(with_pattern(writes={**CONV.writes, "channels": "mull"}))
 
 
 def test_a_condition_on_a_loop_that_the_operator_has_not() -> None:
