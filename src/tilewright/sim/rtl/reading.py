@@ -101,7 +101,7 @@ def check_said(done: subprocess.CompletedProcess[str], sources: Sequence[Path], 
     if kinds:
         hint = f"verilator finds {' and '.join(kinds)}"
     elif taken := KEYWORD.search(text):
-        hint = f"'{taken[1]}' is a word of SystemVerilog, as which all Verilog is read: no name may be that"
+        hint = f"a name should stand there; '{taken[1]}' is a word of SystemVerilog, as which all Verilog is read"
     raise CompileError(where, "verilator refuses it:\n    " + "\n    ".join(lines), hint)
 
 
