@@ -14,10 +14,12 @@ import argparse
 import itertools
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+
+from onnx import ModelProto
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 from tests.support.networks import label, models, named_or, stored
@@ -39,15 +41,20 @@ DTYPES = {"peer/Kernels/Integer/ReduceMean": {"input_0": "int8"}}
 
 @dataclass(frozen=True)
 class Case:
-    path: Path
+    network: Path | Callable[[], ModelProto]
+    """A file with its inputs and outputs, or what makes a network: numpy says what that is to give."""
     settings: Settings
+
+    @property
+    def label(self) -> str:
+        return label(self.network) if isinstance(self.network, Path) else self.network.__name__
 
     def __str__(self) -> str:
         s = self.settings
         home = f" --home {s.home}" if s.home else ""
         engines = f" --engines {','.join(s.engines)}" if s.engines else ""
         weights = "" if s.weight_memory else " --weight-memory off"
-        return f"{label(self.path)} --cores {s.cores} --l1 {s.l1} --buffering {s.buffering}{home}{engines}{weights}"
+        return f"{self.label} --cores {s.cores} --l1 {s.l1} --buffering {s.buffering}{home}{engines}{weights}"
 
 
 @dataclass(frozen=True)
@@ -71,18 +78,19 @@ def _settings(cores: int, l1: int, buffering: str, home: str, engines: str) -> S
 EVERYTHING = Matrix()
 
 
-def cases(paths: Sequence[Path], matrix: Matrix = EVERYTHING) -> list[Case]:
-    return [Case(path, chosen) for path in paths for chosen in matrix.settings()]
+def cases(networks: Sequence[Path | Callable[[], ModelProto]], matrix: Matrix = EVERYTHING) -> list[Case]:
+    return [Case(network, chosen) for network in networks for chosen in matrix.settings()]
 
 
 def verdict(case: Case) -> tuple[str, int]:
     """`agrees`, or what is wrong; and the cycles."""
-    inputs, outputs = stored(case.path)
+    inputs, outputs = stored(case.network) if isinstance(case.network, Path) else (None, None)
     # ONNX Runtime's floats round some elements of quantised networks the other way: our integers are the measure.
-    expected = None if label(case.path).startswith("qdq/") else outputs
-    dtypes = DTYPES.get(label(case.path), {})
+    expected = None if case.label.startswith("qdq/") else outputs
+    dtypes = DTYPES.get(case.label, {})
+    model = case.network if isinstance(case.network, Path) else case.network()
     try:
-        program = tw.compile(case.path, target="siracusa", settings=case.settings, example_inputs=inputs, dtypes=dtypes)
+        program = tw.compile(model, target="siracusa", settings=case.settings, example_inputs=inputs, dtypes=dtypes)
         check = program.check(inputs, expected)
     except CompileError as error:
         return f"refused: {str(error).splitlines()[0]}", 0

@@ -166,11 +166,14 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """In CI, a skip that nobody defends is a failure."""
-    from tests.support.skips import SWITCH, undefended
+    """In CI, a skip that nobody defends is a failure, and so are too many skips."""
+    from tests.support.skips import SWITCH, faults
 
     reporter: Any = session.config.pluginmanager.get_plugin("terminalreporter")
-    if reporter and os.environ.get(SWITCH) and undefended(reporter.stats.get("skipped", [])):
+    found = faults(reporter.stats.get("skipped", [])) if reporter and os.environ.get(SWITCH) else []
+    for line in found:
+        reporter.write_line(line, red=True)
+    if found:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.support.skips import DEFENCES, LIMIT, SWITCH, UNDEFENDED, defence, table
+from tests.support.skips import DEFENCES, LIMIT, SWITCH, UNDEFENDED, defence, faults, table
 
 ROOT = Path(__file__).parents[1]
 NO_REASON = "could not import"
@@ -70,10 +70,20 @@ def test_every_defence_is_of_a_reason() -> None:
     assert len({one.name for one in DEFENCES}) == len(DEFENCES)
 
 
+def skipped(*reasons: str) -> list[SimpleNamespace]:
+    return [SimpleNamespace(longrepr=("test_x.py", 3, f"Skipped: {one}")) for one in reasons]
+
+
+def test_too_many_skips_are_a_fault_unless_the_machine_cannot_have_what_they_need() -> None:
+    torch, apt = "could not import 'torch': No module named 'torch'", "qemu-system-arm is not installed"
+    assert faults(skipped(*[torch] * LIMIT, *[apt] * 100)) == []
+    (fault,) = faults(skipped(*[torch] * (LIMIT + 1), apt))
+    assert fault.startswith(f"{LIMIT + 1} tests are skipped")
+
+
 def test_the_table() -> None:
     skips = ["could not import 'torch': No module named 'torch'"] * 2 + ["it is Monday"]
-    reports = [SimpleNamespace(longrepr=("test_x.py", 3, f"Skipped: {one}")) for one in skips]
-    lines = list(table(reports))
+    lines = list(table(skipped(*skips)))
     assert lines[0].startswith("frameworks: ")
     assert lines[1] == f"     2 {skips[0]}"
     assert lines[2].startswith(f"{UNDEFENDED}: ")
@@ -91,4 +101,5 @@ def test_what_nobody_defends_fails_in_ci(tmp_path: Path) -> None:
     ran = subprocess.run(command, cwd=ROOT, env=os.environ | {SWITCH: "1"}, capture_output=True, text=True)
     assert ran.returncode == 1, ran.stdout + ran.stderr
     assert "skipped, by reason" in ran.stdout
+    assert "nobody defends: it is Monday" in ran.stdout
     assert f"{UNDEFENDED}: add a line to tests/support/skips.py, or run them\n     1 it is Monday" in ran.stdout

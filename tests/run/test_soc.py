@@ -13,7 +13,8 @@ from onnx import ModelProto
 import tilewright as tw
 from tests.planner.networks import NETWORKS, large_constants, large_tables
 from tests.planner.simulating import L1_BYTES, LOADED, in_noise, painted, program_of, sanitized
-from tests.support.networks import label, models, needs_networks
+from tests.support.networks import label, models
+from tests.support.stand_ins import quantised_classifier, quantised_residual
 from tilewright.target.settings import Settings
 
 pytestmark = pytest.mark.in_turns(3)
@@ -114,10 +115,10 @@ def test_the_same_model_gives_the_same_files() -> None:
 
 
 @pytest.mark.in_turns(8)
-@needs_networks
 @pytest.mark.parametrize(
     "case",
     [
+        *random.Random(2).sample(cases([quantised_classifier, quantised_residual]), 8),
         *random.Random(0).sample(cases(LIGHT), 16 if LIGHT else 0),
         *random.Random(1).sample(NPU_CASES, 6 if LIGHT else 0),
     ],

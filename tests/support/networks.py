@@ -11,15 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import pytest
 
 from tilewright.ir.types import Array
 
 ROOT = Path(os.environ.get("TILEWRIGHT_NETWORKS", Path(__file__).parents[3] / "shared" / "networks"))
-
-needs_networks = pytest.mark.skipif(
-    not ROOT.is_dir(), reason=f"no networks at {ROOT} (set TILEWRIGHT_NETWORKS to their folder)"
-)
 
 
 def models(pattern: str) -> list[Path]:

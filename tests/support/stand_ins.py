@@ -3,7 +3,7 @@ these wherever they run, and those besides where they are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import ModelProto, helper
+from onnx import ModelProto, NodeProto, helper
 
 from tests.support import tflite_cases
 from tests.support.models import model, node
@@ -272,3 +272,36 @@ def float_transformer() -> ModelProto:
     gelu = add("Mul", add("Mul", wide, curve), fixed(0.5))
     y = add("Add", x, linear(gelu, 2 * WIDTH, WIDTH))
     return model(nodes, {"tokens": (1, TOKENS, WIDTH)}, [y], constants)
+
+
+def _convolutions(
+    image: int, layers: Sequence[tuple[str, str, int, int]], joins: Mapping[str, Sequence[NodeProto]]
+) -> ModelProto:
+    """Convolutions from `x` to `y`, of so many channels to so many, each with the nodes that follow it; then the mean
+    of `last`. With quantisers, in int8."""
+    draw = np.random.default_rng(SEED)
+    nodes, constants = [], {}
+    for x, y, channels, filters in layers:
+        weights = draw.normal(0, (9 * channels) ** -0.5, (filters, channels, 3, 3))
+        constants[f"{y}_w"] = weights.astype(np.float32)
+        nodes.append(node("Conv", f"{x} {y}_w", y, pads=[1, 1, 1, 1]))
+        nodes += joins[y]
+    nodes += [node("GlobalAveragePool", "last", "mean"), node("Flatten", "mean", "row")]
+    made = model(nodes, {"image": (1, 3, image, image)}, ["row"], constants)
+    return quantise(made, _feeds(made))
+
+
+def quantised_stem() -> ModelProto:
+    """A convolution of three channels, with more results than fit the fast memory of a cluster at once."""
+    pool = node("MaxPool", "stem", "last", kernel_shape=[2, 2], strides=[2, 2])
+    return _convolutions(32, [("image", "stem", 3, 64)], {"stem": [pool]})
+
+
+def quantised_residual() -> ModelProto:
+    """Three sums, each of what comes out of a ReLU and of what comes out of a convolution."""
+    layers, joins = [("image", "stem", 3, 16)], {"stem": [node("Relu", "stem", "block0")]}
+    for before, name in pairwise(("block0", "block1", "block2", "last")):
+        layers += [(before, f"{name}_a", 16, 16), (f"{name}_b", f"{name}_c", 16, 16)]
+        joins[f"{name}_a"] = [node("Relu", f"{name}_a", f"{name}_b")]
+        joins[f"{name}_c"] = [node("Add", f"{before} {name}_c", f"{name}_sum"), node("Relu", f"{name}_sum", name)]
+    return _convolutions(16, layers, joins)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tests.support.networks import ROOT, needs_networks
+from tests.support.networks import those_there
+from tests.support.stand_ins import Network, network_id, onnx_model, quantised_residual
 from tests.support.tiled import evaluate_tiled
 from tests.targets.pulp.machine import NEUREKA, SIRACUSA
 from tests.targets.pulp.random_cases import Draw
@@ -176,17 +177,16 @@ def test_refusals(reason: str) -> None:
 
 
 @pytest.mark.in_turns(3)
-@needs_networks
-def test_residual_networks_add_on_n_eureka() -> None:
+@pytest.mark.parametrize("network", [quantised_residual, *those_there("qdq/resnet8_cifar/int8.onnx")], ids=network_id)
+def test_residual_networks_add_on_n_eureka(network: Network) -> None:
     """All three sums of a residual network, of which one adds a rectified image to what is not; side by side in L1."""
-    folder = ROOT / "qdq/resnet8_cifar"
-    program = tw.compile(folder / "int8.onnx", target="siracusa")
+    program = tw.compile(onnx_model(network), target="siracusa")
     steps = [step for step in program.plan.steps if isinstance(step.option.node.op, NeurekaSum)]
     assert len(steps) == 3
     for step in steps:
         (a, b), plan = step.option.node.inputs[:2], program.plan
         assert abs(plan.homes[a].offset - plan.homes[b].offset) == plan.mapped.graph.types[a].bytes
-    (image,) = np.load(folder / "inputs.npz").values()
-    cycles = program.run(image).cycles
-    assert cycles is not None
-    assert cycles < 115_000
+    check = program.check()
+    assert check.agrees, str(check.first_difference)
+    assert check.result.cycles is not None
+    assert check.result.cycles < 115_000
