@@ -44,10 +44,18 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--target", default="generic")
     parser.add_argument("--cpu", default="")
-    parser.add_argument("--part", default="1/1")
+    parser.add_argument("--part", type=part_of, default=(1, 1), metavar="K/N")
     parser.add_argument("--results", type=Path)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     _print(_outcomes(parser.parse_args()), parser.parse_args().target)
+
+
+def part_of(said: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d+)/(\d+)", said)
+    part, count = map(int, found.groups()) if found else (0, 0)
+    if not 1 <= part <= count:
+        raise argparse.ArgumentTypeError(f"{said}: give K/N with K from 1 to N, as 2/8")
+    return part, count
 
 
 def _outcomes(options: argparse.Namespace) -> list[Outcome]:
@@ -55,7 +63,7 @@ def _outcomes(options: argparse.Namespace) -> list[Outcome]:
     known: Path | None = options.results
     lines = known.read_text(encoding="utf-8").splitlines() if known and known.exists() else []
     outcomes = [Outcome(**json.loads(line)) for line in lines]
-    part, count = map(int, options.part.split("/"))
+    part, count = options.part
     done = {outcome.name for outcome in outcomes}
     for outcome in _run([case for case in parts(count)[part - 1] if case.name not in done], options):
         outcomes.append(outcome)
