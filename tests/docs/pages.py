@@ -13,7 +13,7 @@ import runpy
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +50,13 @@ def sections(page: Path) -> list[Section]:
     parts = re.split(f"^(?={HEADING})", page.read_text(), flags=re.MULTILINE)
     found = [Section(part.partition("\n")[0].removeprefix(HEADING), part) for part in parts]
     return [section for section in found if section.commands]
+
+
+def printed_by(commands: Iterable[str], folder: Path) -> list[str]:
+    """What each of some commands prints in a new folder."""
+    folder.mkdir()
+    environment = _environment(folder)
+    return [_output(command, folder, environment) for command in commands]
 
 
 def _blocks(text: str) -> list[str]:
