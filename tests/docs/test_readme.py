@@ -29,9 +29,7 @@ def block_with(phrase: str) -> list[str]:
         pytest.param((BUILD, CLUSTER), "cycles predicted", id="a cluster"),
     ],
 )
-def test_a_block_is_the_end_of_what_its_command_prints(
-    commands: tuple[str, ...], phrase: str, tmp_path: Path
-) -> None:
+def test_a_block_is_the_end_of_what_its_command_prints(commands: tuple[str, ...], phrase: str, tmp_path: Path) -> None:
     printed = "".join(printed_by(commands, tmp_path / "empty")).splitlines()
     shown = block_with(phrase)
     assert printed[-len(shown) :] == shown
