@@ -1,5 +1,6 @@
-"""How much slower a device in Verilog is simulated than its model in C: the engine that `accelerator new --rtl` writes,
-made to take as long in both, at work for nearly all of a run.
+"""How much slower a device in Verilog is simulated than its model in C, which takes as many cycles, at work for nearly
+all of a run: a table of bytes (`rtl_table`, about 2,000 cells) and the engine that `accelerator new --rtl` writes
+(17,000).
 
     python benchmarks/rtl_device_speed.py [--rows 128] [--runs 5]
 
@@ -12,8 +13,10 @@ import argparse
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 import tilewright as tw
@@ -21,6 +24,10 @@ from tilewright.accelerator.area import find_yosys, rtl_area
 from tilewright.bringup.skeleton import new_folder
 
 INNER, COLUMNS = 64, 64
+TABLE = Path(__file__).parent / "rtl_table"
+Kind = tuple[int, list[int]]
+LOOKUPS = 2048
+"""Of each row: about as many cycles as a row of products."""
 CYCLES = ("(macs + UPPER_MACS_PER_CYCLE - 1) / UPPER_MACS_PER_CYCLE + 20", "2 * macs + 3ull * r->rows * r->columns")
 """Of the model, and those of the Verilog."""
 
@@ -37,13 +44,46 @@ def folder_in(place: Path) -> Path:
     return folder
 
 
-def network(rows: int) -> bytes:
+def products(rows: int) -> bytes:
     weights = np.random.default_rng(0).integers(-128, 128, (INNER, COLUMNS), np.int8)
-    x = helper.make_tensor_value_info("x", TensorProto.INT8, [rows, INNER])
-    y = helper.make_tensor_value_info("y", TensorProto.INT32, [rows, COLUMNS])
     node = helper.make_node("MatMulInteger", ["x", "w"], ["y"])
-    graph = helper.make_graph([node], "product", [x], [y], [numpy_helper.from_array(weights, "w")])
+    return _model([node], (TensorProto.INT8, [rows, INNER]), (TensorProto.INT32, [rows, COLUMNS]), {"w": weights})
+
+
+def lookups(rows: int) -> bytes:
+    scales = {"from": np.float32(0.05), "to": np.float32(1 / 256), "none": np.int8(0), "least": np.int8(-128)}
+    nodes = [
+        helper.make_node("DequantizeLinear", ["x", "from", "none"], ["real"]),
+        helper.make_node("Sigmoid", ["real"], ["between"]),
+        helper.make_node("QuantizeLinear", ["between", "to", "least"], ["y"]),
+    ]
+    shape = [rows, LOOKUPS]
+    return _model(nodes, (TensorProto.INT8, shape), (TensorProto.INT8, shape), scales)
+
+
+def _model(nodes: list[onnx.NodeProto], x: Kind, y: Kind, constants: dict[str, Any]) -> bytes:
+    ends = [helper.make_tensor_value_info(name, *kind) for name, kind in (("x", x), ("y", y))]
+    weights = [numpy_helper.from_array(np.asarray(array), name) for name, array in constants.items()]
+    graph = helper.make_graph(nodes, "layer", ends[:1], ends[1:], weights)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString()
+
+
+def compare(name: str, folder: Path, model: bytes, runs: int) -> None:
+    words = {"model in C": f"{folder}:rtl=0", "Verilog": f"{folder}:rtl=1"}
+    programs = {kind: tw.compile(model, target="rv32", accelerators=[word]) for kind, word in words.items()}
+    inputs = programs["Verilog"].random_inputs()
+    seconds = {kind: float("inf") for kind in programs}
+    cycles = {kind: program.run(inputs).cycles or 0 for kind, program in programs.items()}
+    for _ in range(runs):
+        for kind, program in programs.items():
+            start = time.process_time()
+            program.run(inputs)
+            seconds[kind] = min(seconds[kind], time.process_time() - start)
+    cells = f", {rtl_area(str(folder)).cells:,} cells" if find_yosys() is not None else ""
+    print(f"{name}{cells}: the Verilog takes {seconds['Verilog'] / seconds['model in C']:.1f} times as long")
+    for kind in programs:
+        speed = cycles[kind] / seconds[kind]
+        print(f"  {kind}: {cycles[kind]:,} cycles in {seconds[kind]:.2f} s, {speed / 1e6:.2f} M cycles/s")
 
 
 def main() -> None:
@@ -52,25 +92,8 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
-        folder = folder_in(Path(place))
-        words = {"model in C": str(folder), "Verilog": f"{folder}:rtl=1"}
-        programs = {
-            name: tw.compile(network(given.rows), target="rv32", accelerators=[word]) for name, word in words.items()
-        }
-        inputs = programs["Verilog"].random_inputs()
-        seconds = {name: float("inf") for name in programs}
-        cycles = {name: program.run(inputs).cycles or 0 for name, program in programs.items()}
-        for _ in range(given.runs):
-            for name, program in programs.items():
-                start = time.process_time()
-                program.run(inputs)
-                seconds[name] = min(seconds[name], time.process_time() - start)
-        for name in programs:
-            speed = cycles[name] / seconds[name]
-            print(f"{name}: {cycles[name]:,} cycles in {seconds[name]:.2f} s, {speed / 1e6:.2f} M cycles/s")
-        print(f"the Verilog takes {seconds['Verilog'] / seconds['model in C']:.1f} times as long")
-        if find_yosys() is not None:
-            print(f"it has {rtl_area(str(folder)).cells:,} cells")
+        compare("table", TABLE, lookups(given.rows), given.runs)
+        compare("products", folder_in(Path(place)), products(given.rows), given.runs)
 
 
 if __name__ == "__main__":

@@ -116,6 +116,19 @@ def stages(
     yield graph
     quantised = _with_known_flow(apply(graph, reference_passes(target, settings)), target)
     yield quantised
+    placed = None
+    for placed in (_planned if target.alternatives is None else _best)(quantised, target, settings):
+        yield placed
+    schedule = planner.schedule(placed, settings, predicts)
+    yield schedule
+    if predicts:
+        return
+    yield folder.files(schedule, name)
+
+
+def _planned(quantised: Graph, target: Target, settings: Settings) -> Iterator[Any]:
+    """Lowered, fitted, mapped and placed."""
+    planner = planner_of(target)
     # A target's passes turn copies into views, so that outputs may share bytes again.
     separate = (SEPARATE_OUTPUTS, separate_states(planner.joins))
     fusing = (fuse_activations(target.applies), fuse_attention(target.fuses))
@@ -132,13 +145,24 @@ def stages(
     taken = for_all_sizes(map_nodes(fitted, target, dict(settings.placed)))
     mapped = interleaved(planner.prefer(taken, settings))
     yield mapped
-    placed = planner.place(mapped, settings)
-    yield placed
-    schedule = planner.schedule(placed, settings, predicts)
-    yield schedule
-    if predicts:
-        return
-    yield folder.files(schedule, name)
+    yield planner.place(mapped, settings)
+
+
+def _best(quantised: Graph, target: Target, settings: Settings) -> list[Any]:
+    """The same, with those passes of the target's alternatives whose plan is predicted to take least."""
+    plans = [list(_planned(quantised, target, settings))]
+    schedule = planner_of(target).schedule(plans[0][-1], settings, True)
+    layers = frozenset((layer.engine, layer.node.name) for layer in schedule.layers)
+    assert target.alternatives is not None
+    for other in target.alternatives(target, layers):
+        try:
+            following = _planned(quantised, other, settings)
+            lowered = next(following)
+            if all(lowered.types != plan[0].types for plan in plans):
+                plans.append([lowered, *following])
+        except CompileError:
+            continue
+    return min(plans, key=lambda plan: plan[-1].predicted)
 
 
 def _with_lengths(graph: Graph, target: Target) -> Target:

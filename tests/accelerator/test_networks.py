@@ -19,10 +19,12 @@ from tilewright.ir.types import TensorType
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.qlinearadd import QLinearAdd
+from tilewright.passes.int8_to_uint8 import UNSIGNED_IMAGES
 from tilewright.pipeline import Compiled, stages
 from tilewright.planner.program.program import CORES
 from tilewright.program import Program
 from tilewright.target.settings import Settings
+from tilewright.target.target import Target
 
 pytestmark = pytest.mark.in_turns(4)
 
@@ -160,27 +162,52 @@ def test_beside_a_targets_own_npu() -> None:
     assert made.check().agrees
 
 
-def test_layers_of_int8_stay_int8_beside_an_npu_of_uint8() -> None:
-    """Every image could be unsigned, as the NPU wants it; the accelerator takes signed ones."""
+def signed_images(kernel: int = 3) -> Graph:
+    """Every image could be unsigned, as Siracusa's NPU wants it; it computes kernels of 3 x 3."""
     builder = Builder("signed")
     y = builder.input("x", TensorType("int8", (1, 8, 12, 12)))
     random = np.random.default_rng(0)
     for number in range(3):
-        w = builder.constant(random.integers(-128, 128, (8, 8, 3, 3)).astype(np.int8))
+        w = builder.constant(random.integers(-128, 128, (8, 8, kernel, kernel)).astype(np.int8))
         mul = builder.constant(random.integers(2**27, 2**28, 8).astype(np.int32))
         requant = full_range(38, "int8", -128, "half_even")
-        op = Conv((1, 1), (1, 1), (1, 1, 1, 1), x_zero=-128, requant=requant)
+        op = Conv((1, 1), (1, 1), (kernel // 2,) * 4, x_zero=-128, requant=requant)
         y = builder.add(op, [y, w, "", mul], name=f"conv{number}")[0]
     builder.output(y)
-    graph = builder.build()
-    alone = program(graph, "siracusa")
+    return builder.build()
+
+
+def test_layers_of_int8_stay_int8_beside_an_npu_of_uint8() -> None:
+    """The accelerator takes signed images."""
+    alone = program(signed_images(5), "siracusa")
     assert "uint8" in images(alone)
-    assert not any("stay int8" in note for note in alone.analysis.notes)
-    made = program(graph, "siracusa", f"{QVANILLA}:cycles_per_mac=0")
-    assert engines(made) == ["qvanilla"] * 3
+    assert not any("int8" in note for note in alone.analysis.notes)
+    made = program(signed_images(5), "siracusa", f"{REQUANT}:cycles_per_mac=0")
+    assert engines(made) == ["qvanilla_requant"] * 3
     assert images(made) == {"int8"}
-    assert any("images stay int8 because qvanilla could" in note for note in made.analysis.notes)
+    assert any("images stay int8 for qvanilla_requant" in note for note in made.analysis.notes)
     assert made.check().agrees
+
+
+def test_images_become_uint8_where_an_npu_is_faster_with_them() -> None:
+    alone = program(signed_images(), "siracusa")
+    made = program(signed_images(), "siracusa", f"{QVANILLA}:cycles_per_mac=40")
+    assert "qvanilla" not in engines(made)
+    assert images(made) == images(alone)
+    assert made.compiled.schedule.placed.predicted == alone.compiled.schedule.placed.predicted
+    assert any("images that qvanilla could read become uint8" in note for note in made.analysis.notes)
+
+
+def test_images_stay_int8_around_the_layers_alone_that_an_accelerator_computes() -> None:
+    made = program(signed_images(), "siracusa", f"{QVANILLA}:cycles_per_mac=0").compiled.schedule.target
+    assert made.alternatives is not None
+    some, *_, none = made.alternatives(made, frozenset({("qvanilla", "conv0"), ("neureka", "conv1")}))
+    kept = [sum(kind.dtype == "int8" for kind in _unsigned(one).types.values()) for one in (some, none)]
+    assert kept[0] > kept[1]
+
+
+def _unsigned(target: Target) -> Graph:
+    return next(one for one in target.passes if one.name == UNSIGNED_IMAGES).run(signed_images())
 
 
 def images(made: Program) -> set[str]:

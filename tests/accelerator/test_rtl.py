@@ -164,8 +164,10 @@ def test_data_that_verilog_reads_and_files_of_other_folders(products: Path) -> N
         ),
         ("module products", "module other", "has no module products; it has other"),
         ("is_last", "inside", "'inside' is a word of SystemVerilog"),
+        ("module products", "module small", "'small' is a word of SystemVerilog"),
+        ("wire is_value", "wire is_value,, is_other", "verilator's message names file, line and column"),
     ],
-    ids=["syntax", "latch", "loop", "name", "word"],
+    ids=["syntax", "latch", "loop", "name", "word", "strength", "comma"],
 )
 def test_verilog_that_is_refused(products: Path, old: str, new: str, says: str) -> None:
     device = read_folder(spoiled(products, old, new)).rtl

@@ -31,7 +31,7 @@ from tilewright.accelerator.users_passes import users_passes
 from tilewright.errors import CompileError, Refusal
 from tilewright.ir.graph import Graph, Node
 from tilewright.passes import Pass
-from tilewright.passes.int8_to_uint8 import UNSIGNED_IMAGES, int8_to_uint8, kept_back
+from tilewright.passes.int8_to_uint8 import UNSIGNED_IMAGES, Keeps, int8_to_uint8, kept_back
 from tilewright.sim.platform import PAGE, Platform
 from tilewright.sim.platforms import find_platform
 from tilewright.target.runner import Model
@@ -84,9 +84,11 @@ def _added(target: Target, found: tuple[AcceleratorFolder, ...], placed: Mapping
     full = replace(
         target.on_platform(platform, STATE + 4 * len(units) if has_runtime else 0),
         engines=(*others, *engines) if has_runtime else (*engines, *others),
-        bases=(made, *runtime, *target.bases), passes=(*map(partial(_signed_for, units), target.passes), *passes),
+        bases=(made, *runtime, *target.bases),
+        passes=(*_with_images(units, partial(any_takes, units), target.passes), *passes),
         reference_passes=(*target.reference_passes, *meaning),
         models=(*target.models, *(_model(unit, made) for unit in units)),
+        alternatives=partial(_other_forms, units) if UNSIGNED_IMAGES in (one.name for one in target.passes) else None,
     )  # fmt: skip
     weigh = weighing(full)
     joining = {unit.name: _joining(unit, units, weigh, placed) for unit in units}
@@ -115,24 +117,46 @@ def _without_forms(engine: Engine, units: Sequence[Unit]) -> Engine:
     return replace(engine, forms=lambda graph, node: () if type(node.op) in own else plain(graph, node))
 
 
-def _signed_for(units: Sequence[Unit], one: Pass) -> Pass:
-    """Layers that a unit computes with signed bytes do not get unsigned ones."""
-    if one.name != UNSIGNED_IMAGES:
-        return one
-    made = int8_to_uint8(partial(any_takes, units))
-    return replace(made, run=partial(_saying_what_stays, units, made))
+def _with_images(units: Sequence[Unit], keeps: Keeps, passes: Sequence[Pass]) -> tuple[Pass, ...]:
+    """Passes of which the one that makes images unsigned leaves those around some layers, and says so."""
+    unsigned = int8_to_uint8(keeps)
+    noted = replace(unsigned, run=partial(_saying_what_stays, units, unsigned, keeps))
+    return tuple(noted if one.name == UNSIGNED_IMAGES else one for one in passes)
 
 
-def _saying_what_stays(units: Sequence[Unit], unsigned: Pass, graph: Graph) -> Graph:
-    """The target's own accelerator may compute layers in the end, and is slower with signed images."""
-    made, kept = unsigned.run(graph), kept_back(partial(any_takes, units), graph)
-    if not kept:
+def _other_forms(units: Sequence[Unit], target: Target, layers: frozenset[tuple[str, str]]) -> tuple[Target, ...]:
+    """With int8 images and the units' layouts for the layers alone that they compute in one plan, with the layouts
+    alone, and with neither."""
+    own = {unit.name for unit in units}
+    taken = frozenset(name for engine, name in layers if engine in own)
+    ways = [(taken, taken), (taken, frozenset[str]()), (frozenset[str](), frozenset[str]())]
+    return tuple(_with_forms(units, target, moved, kept) for moved, kept in dict.fromkeys(ways))
+
+
+def _with_forms(units: Sequence[Unit], target: Target, moved: frozenset[str], kept: frozenset[str]) -> Target:
+    """With the units' layouts for some layers, and with int8 images around some."""
+    layouts = (layout_passes(unit, lambda node: node.name in moved) for unit in units)
+    made = {one.name: one for passes in layouts for one in passes}
+    passes = tuple(made.get(one.name, one) for one in target.passes)
+    return replace(target, passes=_with_images(units, partial(_stays, units, kept), passes))
+
+
+def _stays(units: Sequence[Unit], kept: frozenset[str], graph: Graph, node: Node) -> bool:
+    return node.name in kept and any_takes(units, graph, node)
+
+
+def _saying_what_stays(units: Sequence[Unit], unsigned: Pass, keeps: Keeps, graph: Graph) -> Graph:
+    """Plans with int8 and with uint8 are compared; what is noted is said of the better one."""
+    made, could_stay = unsigned.run(graph), kept_back(partial(any_takes, units), graph)
+    if not could_stay:
         return made
     names = " and ".join(dict.fromkeys(unit.accelerator.name for unit in units))
-    images = "1 image stays" if len(kept) == 1 else f"{len(kept)} images stay"
+    kept = len(kept_back(keeps, graph))
+    images = "1 image stays" if kept == 1 else f"{kept} images stay"
     note = (
-        f"{images} int8 because {names} could compute layers beside them; the target's own accelerator is faster with "
-        "uint8: compare the cycles without --accelerator"
+        f"{images} int8 for {names}: this is predicted to take fewer cycles than uint8"
+        if kept
+        else f"images that {names} could read become uint8: the target's own engines are predicted to be faster with it"
     )
     return replace(made, notes=(*made.notes, note))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -29,19 +29,34 @@ ALONE = 2**40
 """More than any Transpose costs: of operators that nobody else computes."""
 
 
-def layout_passes(unit: Unit) -> list[Pass]:
+Moves = Callable[[Node], bool]
+"""Whether a layer is to be where the device takes it."""
+
+
+def every_layer(node: Node) -> bool:
+    return True
+
+
+def layout_passes(unit: Unit, moves: Moves = every_layer) -> list[Pass]:
     """One for each layout that its patterns ask for."""
     wanted = dict.fromkeys(pattern.layout for pattern in unit.accelerator.patterns if pattern.layout)
-    return [_layout_pass(unit, name) for name in wanted]
+    return [_layout_pass(unit, name, moves) for name in wanted]
 
 
-def _layout_pass(unit: Unit, wanted: str) -> Pass:
+def _layout_pass(unit: Unit, wanted: str, moves: Moves) -> Pass:
     forms = [form for form in unit.forms() if form.pattern.layout == wanted]
     last = wanted == CHANNELS_LAST
-    layout = ChannelPosition(
-        last, lambda graph, node: _worth(forms, last, graph, node), lambda graph, node: _kept(forms, last, graph, node),
-        lambda graph: dict(_links(forms, last, graph)),
-    )  # fmt: skip
+
+    def worth(graph: Graph, node: Node) -> int:
+        return _worth(forms, last, graph, node) if moves(node) else 0
+
+    def kept(graph: Graph, node: Node) -> int:
+        """What the device does not take is in the layout that the cores like: the target's own passes came before.
+        Portable kernels for the other one need about ten instructions more for a MAC, as for a byte that is
+        transposed."""
+        return graph.macs(node) if isinstance(node.op, Windowed) and not worth(graph, node) else 0
+
+    layout = ChannelPosition(last, worth, kept, lambda graph: dict(_links(forms, last, graph)))
     return Pass(
         f"{wanted} for {unit.name}", partial(with_layout, layout), ensures=partial(all_worth_it, layout)
     )  # fmt: skip
@@ -81,14 +96,6 @@ def _turned(op: Op, last: bool) -> Op:
     if isinstance(op, Chained):
         return replace(op, parts=tuple(_turned(part, last) for part in op.parts))
     return replace(op, channels_last=last) if isinstance(op, Windowed) else op
-
-
-def _kept(forms: list[Declared], last: bool, graph: Graph, node: Node) -> int:
-    """What the device does not take is in the layout that the cores like: the target's own passes came before. Portable
-    kernels for the other one need about ten instructions more for a MAC, as for a byte that is transposed."""
-    if not isinstance(node.op, Windowed) or _worth(forms, last, graph, node):
-        return 0
-    return graph.macs(node)
 
 
 def _moved(types: Types, last: bool) -> dict[str, TensorType]:

@@ -11,6 +11,7 @@ from tilewright.codegen.folder import write
 from tilewright.errors import CompileError
 from tilewright.instruction.declaration import DECLARATION as INSTRUCTION
 from tilewright.instruction.patterns import PATTERNS
+from tilewright.sim.rtl.words import WORDS
 
 TEMPLATES = Path(__file__).parent / "skeleton"
 OF_VERILOG = (
@@ -28,6 +29,8 @@ def new_folder(name: str, folder: Path, in_c: bool = False, in_verilog: bool = F
         raise CompileError("--c and --rtl", "are two devices", "choose one")
     if not IDENTIFIER.fullmatch(name):
         raise CompileError(f"accelerator '{name}'", "is not a C name", LETTERS)
+    if in_verilog and name in WORDS:
+        raise CompileError(f"accelerator '{name}'", "is a word of SystemVerilog", "choose another name")
     _check_empty(folder)
     files = (DECLARATION, VERILOG[0] if in_verilog else C_MODEL if in_c else PYTHON_MODEL)
     texts = {

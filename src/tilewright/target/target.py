@@ -154,6 +154,9 @@ class Target:
 
     models: tuple[Model, ...] = ()
     """Of the devices that a user has added to its platform."""
+    alternatives: Callable[[Target, frozenset[tuple[str, str]]], tuple[Target, ...]] | None = None
+    """This target with other passes, where plans decide which ones are best: made of engine and name of each layer of
+    one plan."""
     external_kernels: tuple[ExternalKernels, ...] = ()
     """Where kernels that a user has added come from."""
     model_passes: tuple[Pass, ...] = ()

@@ -16,13 +16,14 @@ from tilewright.errors import CompileError
 from tilewright.records import dataclass
 from tilewright.sim.rtl.ports import Port
 from tilewright.sim.rtl.sources import folders, write_included
+from tilewright.sim.rtl.words import WORDS
 
 REFUSED = ("LATCH", "UNOPTFLAT", "MULTIDRIVEN", "IMPLICIT", "PINMISSING", "PINNOTFOUND", "MODDUP", "COMBDLY")
 """Warnings of verilator's that are errors here: the hardware would not be what simulation shows."""
 FLAGS = ("-Wno-fatal", "-Wno-lint", "-Wno-style", *(f"-Wwarn-{name}" for name in REFUSED))
 MEANINGS = {"LATCH": "a latch", "UNOPTFLAT": "a combinational loop", "MULTIDRIVEN": "a signal with several drivers"}
-KEYWORD = re.compile(r"syntax error, unexpected ([a-z]+), expecting IDENTIFIER")
-"""A word where a name should be, or behind a comma that is one too many."""
+NAME_EXPECTED = re.compile(r"syntax error, unexpected .*, expecting IDENTIFIER.*\n(.*)\n( *\| *)\^")
+"""The line with something else, and what is before it in the line below."""
 LONGEST = 300
 """Seconds."""
 SHOWN = 8
@@ -100,9 +101,17 @@ def check_said(done: subprocess.CompletedProcess[str], sources: Sequence[Path], 
     hint = "verilator's message names file, line and column"
     if kinds:
         hint = f"verilator finds {' and '.join(kinds)}"
-    elif taken := KEYWORD.search(text):
-        hint = f"a name should stand there; '{taken[1]}' is a word of SystemVerilog, as which all Verilog is read"
+    elif (taken := _word_for_name(text)) in WORDS:
+        hint = f"a name should stand there; '{taken}' is a word of SystemVerilog, as which all Verilog is read"
     raise CompileError(where, "verilator refuses it:\n    " + "\n    ".join(lines), hint)
+
+
+def _word_for_name(text: str) -> str:
+    """What verilator first finds where a name should be: a word, or what is behind a comma that is one too many."""
+    if (found := NAME_EXPECTED.search(text)) is None:
+        return ""
+    word = re.match(r"\w*", found[1][len(found[2]) :])
+    return word[0] if word else ""
 
 
 def _complaints(text: str) -> list[str]:
