@@ -102,7 +102,11 @@ def wait_for_turn(items: list[pytest.Item], turn: int) -> None:
     """Marks as thorough what is run in one of so many changes, and not in this one."""
     for item in items:
         mark = item.get_closest_marker("in_turns")
-        if mark is not None and not _has_turn(item.nodeid, turn, mark.args[0]):
+        if mark is None:
+            continue
+        if mark.args[0] > TURNS:
+            raise pytest.UsageError(f"{item.nodeid} is run in one of {mark.args[0]} changes: {TURNS} at most")
+        if not _has_turn(item.nodeid, turn, mark.args[0]):
             item.add_marker(THOROUGH)
 
 

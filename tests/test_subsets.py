@@ -96,6 +96,12 @@ def test_cases_that_take_turns_are_each_run_once_in_so_many_changes() -> None:
     assert sorted(had) == sorted(case.nodeid for case in cases)
 
 
+def test_nothing_waits_for_longer_than_ten_changes() -> None:
+    case = Case("a", in_turns=pytest.mark.in_turns(conftest.TURNS + 1).mark)
+    with pytest.raises(pytest.UsageError, match="a is run in one of 11 changes: 10 at most"):
+        conftest.wait_for_turn(cast("list[pytest.Item]", [case]), 7)
+
+
 def test_properties_have_more_examples_in_their_turn() -> None:
     @given(integers())
     @settings(max_examples=3)

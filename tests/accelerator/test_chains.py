@@ -98,7 +98,7 @@ def test_swapped_operands(op: QLinearAdd | QLinearMul | TfliteAdd) -> None:
     np.testing.assert_array_equal(op.swapped().numpy(b, a), op.numpy(a, b))
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("target", ["rv32", "quad"])
 @pytest.mark.parametrize("first", [True, False])
 def test_a_residual_block(target: str, first: bool) -> None:
@@ -118,7 +118,7 @@ PLACED = [
 ]
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize(("placed", "expected"), PLACED, ids=["free", "sum", "both", "joined"])
 def test_layers_of_a_chain_are_placed(placed: dict[str, str], expected: dict[str, str]) -> None:
     settings = Settings(accelerators=(str(RESIDUAL),), placed=tuple(placed.items()))
@@ -139,7 +139,7 @@ def flat(is_constant: bool) -> Graph:
     return builder.build()
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("is_constant", [True, False])
 def test_a_reshape_breaks_no_chain(is_constant: bool) -> None:
     """Of a sum behind it, the other summand is seen in the shape that the convolution gives."""
@@ -168,7 +168,7 @@ def test_axes_that_a_reshape_keeps() -> None:
     assert mixed.mixed_by_view({"A": (6, 5), "B": (5, 2), "B2": (4, 3)}) == "MatMul"
 
 
-@pytest.mark.in_turns(4)
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("target", ["rv32", "quad"])
 def test_random_jobs(target: str) -> None:
     assert [(found.pattern, found.jobs) for found in check_folder(str(RESIDUAL), target, jobs=3)] == [
@@ -176,6 +176,7 @@ def test_random_jobs(target: str) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.in_turns(3)
 def test_it_stays_apart_where_that_is_faster(tmp_path: Path) -> None:
     slow = changed(
         RESIDUAL, tmp_path, "accelerator.py",

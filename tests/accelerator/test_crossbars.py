@@ -158,7 +158,7 @@ def held(made: Program) -> list[CrossbarConv]:
     return [node.op for node in made.compiled.quantised.nodes if isinstance(node.op, CrossbarConv)]
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("target", ["rv32", "cortex-m4", "quad"])
 @pytest.mark.parametrize("made", [chain, dense])
 def test_ideal_networks_are_exact(target: str, made: Callable[[], Graph]) -> None:
@@ -182,7 +182,7 @@ def test_layers_with_channels_last_are_held_too() -> None:
         assert found.check().agrees
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize(
     "cells",
     [
@@ -232,7 +232,7 @@ def test_a_sum_with_noise_is_not_computed_in_parts(noise: float, parts: int) -> 
     assert most_parts(graph, graph.nodes[0]) == parts
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(6)
 def test_what_is_written_at_every_run_takes_longer() -> None:
     ample, scarce = (program(chain(), "rv32", f"{CROSSBARS}:rows=16,columns=64,crossbars={n}") for n in (40, 20))
     assert [op.held_in.resident for op in held(scarce)].count(0) > 0

@@ -50,6 +50,7 @@ def failure(words: str) -> str:
     return str(error.value)
 
 
+@pytest.mark.in_turns(3)
 @has_verilator
 def test_skeleton(products: Path) -> None:
     assert [found.jobs for found in check_folder(str(products), "rv32", jobs=3)] == [3, 3]
@@ -214,7 +215,7 @@ def test_a_device_without_registers_is_told_which_there_are() -> None:
 
 @pytest.mark.thorough
 @has_verilator
-@pytest.mark.in_turns(4)
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [

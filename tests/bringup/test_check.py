@@ -21,17 +21,17 @@ from tilewright.bringup.page import page
 from tilewright.bringup.skeleton import new_folder
 from tilewright.errors import CompileError
 
-pytestmark = pytest.mark.in_turns(3)
+pytestmark = pytest.mark.in_turns(6)
 
 
-@pytest.mark.in_turns(12)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("folder", [QVANILLA, REQUANT, ARRAY], ids=lambda folder: folder.name)
 @pytest.mark.parametrize(("target", "jobs"), [("quad", 8), ("rv32", 3), ("siracusa", 3)])
 def test_examples(folder: Path, target: str, jobs: int) -> None:
     assert all(found.jobs == jobs for found in check_folder(str(folder), target, jobs=jobs))
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("target", ["snitch", "minpool"])
 def test_on_clusters_without_event_lines(target: str) -> None:
     assert all(found.jobs == 3 for found in check_folder(str(REQUANT), target, jobs=3))

@@ -117,7 +117,7 @@ def test_names_may_begin_alike(target: str, tmp_path: Path) -> None:
     assert not configured(tmp_path, *networks.values())
 
 
-@pytest.mark.in_turns(9)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_symbol_that_linkers_see_is_listed(target: str, tmp_path: Path) -> None:
     if not shutil.which("nm"):

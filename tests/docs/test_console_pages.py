@@ -22,7 +22,7 @@ def simulators() -> None:
     counting.load()
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize(("page", "section"), SECTIONS)
 def test_commands_print_what_the_page_shows(page: Path, section: Section, tmp_path: Path) -> None:
     folder = tmp_path / "empty"

@@ -21,7 +21,7 @@ def block_with(phrase: str) -> list[str]:
     return [TIME.sub("...", line).rstrip() for line in block.splitlines()]
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize(
     ("commands", "phrase"),
     [
@@ -35,7 +35,7 @@ def test_a_block_is_the_end_of_what_its_command_prints(commands: tuple[str, ...]
     assert printed[-len(shown) :] == shown
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 def test_cycles_of_the_cores_alone(tmp_path: Path) -> None:
     _, printed = printed_by((BUILD, f"{CLUSTER} --engines cluster"), tmp_path / "empty")
     found = re.search(r"agrees with the reference; ([\d,]+ cycles)", printed)

@@ -38,7 +38,7 @@ def attention(queries: int, wide: bool, keys: int = KEYS) -> tuple[Graph, QLinea
     return builder.build(), op, table
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("queries", [1, 5])
 @pytest.mark.parametrize("target", ["generic", "siracusa", "quad"])

@@ -43,7 +43,7 @@ def test_a_model_answers(command: Command, model: Path, monkeypatch: pytest.Monk
         (("--target", "siracusa"), "has no sessions"),
     ],
 )
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 def test_what_is_refused(command: Command, model: Path, words: tuple[str, ...], what: str) -> None:
     ran = command("chat", model, *WORDS, *words)
     assert ran.code == 2

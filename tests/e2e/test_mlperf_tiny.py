@@ -76,7 +76,7 @@ def test_integers_equal_the_runtime(network: Network, runtime: str, target: str)
     check(network, target, runtime, INPUTS[target])
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("target", FLOAT_INPUTS)
 @pytest.mark.parametrize("network", FLOATS, ids=network_id)
 def test_floats_agree(network: Network, target: str) -> None:

@@ -25,7 +25,7 @@ def test_node_tests_of_onnx(part: int) -> None:
     assert Counter(outcome.status for outcome in outcomes)["passed"] >= AT_LEAST * len(outcomes)
 
 
-@pytest.mark.in_turns(2 * COUNT)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("part", range(COUNT))
 def test_node_tests_of_onnx_survive_the_way_out_and_back(part: int) -> None:
     check_all(parts(COUNT)[part])

@@ -52,7 +52,7 @@ def test_reference(network: Network) -> None:
         np.testing.assert_array_equal(found[tensor].astype(np.float64), wanted)
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("network", NETWORKS, ids=network_id)
 def test_compiled(network: Network) -> None:
     graph, feeds, _ = load(network)

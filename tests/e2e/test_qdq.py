@@ -39,7 +39,7 @@ def one_layer_at_a_time(graph: Graph, found: Mapping[str, Array], wanted: Mappin
     return {node.key: evaluate_node(graph, node, given)[0] for node in graph.nodes}
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("network", MODELS, ids=network_id)
 def test_every_quantised_tensor_agrees_with_onnxruntime(network: Network) -> None:
     model, feeds = load(network)
@@ -55,7 +55,7 @@ def test_every_quantised_tensor_agrees_with_onnxruntime(network: Network) -> Non
         assert np.abs(found[tensor] - wanted[name]).max() <= 1.01 * step, name
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("network", MODELS, ids=network_id)
 def test_every_layer_of_the_hardware_agrees_with_onnxruntime(network: Network) -> None:
     """Given the same inputs, with requantisations in 32 bits."""
@@ -79,7 +79,7 @@ def test_no_float_is_computed_between_quantised_layers(network: Network) -> None
     assert all(graph.types[name].elements == 1 for name in graph.constants if graph.types[name].dtype == "float32")
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("network", MODELS, ids=network_id)
 def test_c_agrees_with_the_integers(network: Network) -> None:
     model, feeds = load(network)

@@ -28,7 +28,7 @@ main(["compile", sys.argv[1], "-o", sys.argv[2]])
 """
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 @pytest.mark.parametrize(
     ("module", "function", "written"), [("planners", "allocate", False), ("pipeline", "save", True)]

@@ -28,7 +28,7 @@ def test_other_camera_turns_the_stripes() -> None:
     assert not np.allclose(plain, turned)
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 def test_device_learns_the_other_camera(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -47,6 +47,7 @@ def imported(network: Network) -> Graph:
     return pipeline.import_model(network if isinstance(network, Path) else network())
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("network", [*MADE, *TRAINED], ids=network_id)
 def test_float_network(network: Network) -> None:
     graph = imported(network)
@@ -55,6 +56,7 @@ def test_float_network(network: Network) -> None:
     check_round_trip(graph, random_feeds(graph), TOLERANCE, exact)
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("network", QUANTISED, ids=network_id)
 def test_quantised_network_is_read_again_as_it_was(network: Network) -> None:
     graph = imported(network)
@@ -65,6 +67,7 @@ def test_quantised_network_is_read_again_as_it_was(network: Network) -> None:
     assert all(np.array_equal(found[name], wanted[name]) for name in wanted if name not in graph.constants)
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("target", ["generic", "siracusa"])
 @pytest.mark.parametrize("network", LOWERED, ids=network_id)
 def test_network_as_a_target_wants_it(network: Network, target: str) -> None:

@@ -37,7 +37,7 @@ def noise(graph: Graph) -> dict[str, Array]:
     return {name: draw.standard_normal((8, *graph.types[name].shape)).astype(np.float32) for name in graph.inputs}
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("network", NETWORKS, ids=network_id)
 def test_each_layer_is_within_a_step_of_onnxruntime(network: Network) -> None:
     """Of its floats between quantisers, and of its kernels of integers."""

@@ -25,7 +25,7 @@ from tilewright.ops.relu import Relu
 from tilewright.target.peak import Peak
 from tilewright.targets.rv32.target import TARGET as RV32
 
-pytestmark = pytest.mark.in_turns(3)
+pytestmark = pytest.mark.in_turns(6)
 
 KINDS = ("double", "half_up", "none")
 """Signed bytes with TensorFlow Lite's requantisation, unsigned ones, totals."""

@@ -35,6 +35,7 @@ def with_verilog(folder: Path, text: str, **fields: str) -> str:
     return place
 
 
+@pytest.mark.in_turns(3)
 @has_verilator
 def test_the_example_is_what_it_says() -> None:
     assert check_rtl(read_instruction(DOT4))

@@ -111,6 +111,7 @@ def test_tokens_one_by_one(name: str, tmp_path: Path) -> None:
     np.testing.assert_allclose(in_steps(graph, ids), wanted, atol=1e-4)
 
 
+@pytest.mark.in_turns(3)
 def test_integers_are_the_same_to_the_bit(tmp_path: Path) -> None:
     graph = sequence("llama", tmp_path)
     words = graph.types[graph.outputs[0]].shape[-1]

@@ -20,7 +20,7 @@ from tilewright.language.reference import ReferenceSession
 from tilewright.language.soc_session import SocSession
 from tilewright.language.talking import Request, Said
 
-pytestmark = pytest.mark.in_turns(4)
+pytestmark = pytest.mark.in_turns(8)
 
 PROMPT, GIVEN = "A fox met", 12
 SIZES = {"context": 40, "block": 4}
@@ -71,7 +71,7 @@ CASES = [*((name, one) for name in STYLES), ("rotations", merged), ("shared head
 CASES += [("learned positions", pair), ("learned positions by the mask", merged)]
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize(("name", "form"), CASES)
 def test_tokens_are_those_of_onnxruntime(name: str, form: Form, tmp_path: Path) -> None:
     files = form(STYLES[name])
@@ -79,7 +79,7 @@ def test_tokens_are_those_of_onnxruntime(name: str, form: Form, tmp_path: Path) 
     assert reference(lm) == expected(files, lm)
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize(
     ("style", "form"),
     [(Style(groups=2), pair), (Style(rotary=False, positions="mask"), merged), (Style(groups=2, fused=True), one)],
@@ -91,7 +91,7 @@ def test_c_gives_the_same_tokens(style: Style, form: Form, tmp_path: Path) -> No
     assert lm.description.startswith(f"{tmp_path.name.lower()}: fox, 2 layers, width 24, vocabulary 258, ")
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("style", [Style(groups=2), Style(rotary=False), Style(groups=2, fused=True)])
 def test_in_integers(style: Style, tmp_path: Path) -> None:
     """With caches of bytes, one operator for each attention, and the same tokens in Python and in C."""
@@ -103,7 +103,7 @@ def test_in_integers(style: Style, tmp_path: Path) -> None:
     assert generated(lm) == reference(lm)
 
 
-@pytest.mark.in_turns(4)
+@pytest.mark.in_turns(8)
 def test_on_a_virtual_soc(tmp_path: Path) -> None:
     folder = exported.save(tmp_path, pair(Style(groups=2)), CONFIG)
     lm = LanguageModel.load(folder).compile("siracusa", quantise=QUANTISING, **SIZES)

@@ -36,6 +36,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
     return in_modes(fused, CONTEXT, BLOCK)
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("target", ["generic", "siracusa"])
 def test_weights_exist_once(prepared: Prepared, target: str) -> None:
     settings = DEFAULT if target == "generic" else Settings(time_limit=1.0)

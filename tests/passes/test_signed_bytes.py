@@ -45,6 +45,7 @@ def test_numbers_stay() -> None:
     assert {made.types[name].dtype for name in ("x", "pooled", "dq")} == {"uint8"}
 
 
+@pytest.mark.in_turns(3)
 def test_an_ethos_u_computes_unsigned_layers() -> None:
     pytest.importorskip("ethosu.vela", reason="pip install 'tilewright[ethos-u]'")
     made = pipeline.stage(pipeline.import_model(unsigned()), "cortex-m55+u55-128", "lowered")

@@ -62,7 +62,7 @@ def with_scratch() -> onnx.ModelProto:
     return model(nodes, {"x": (12, 30)}, ["y", "s"], constants)
 
 
-@pytest.mark.in_turns(15)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize(("target", "settings"), SETTINGS, ids=["generic", "plain", "small", "l3"])
 @pytest.mark.parametrize("make", [with_scratch, leftovers, quantised_convolutions])
 def test_models_with_the_planners_names(make: Callable[[], onnx.ModelProto], target: str, settings: Settings) -> None:

@@ -160,7 +160,7 @@ LARGEST = 20_000_000
 """Cycles of all cores together that are simulated here; benchmarks/bounds.py has no limit."""
 
 
-@pytest.mark.in_turns(8)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize(
     ("target", "network"), CASES, ids=lambda case: case if isinstance(case, str) else network_id(case)
 )

@@ -44,6 +44,7 @@ def program(target: str) -> Program:
 WANTED = ["0 Conv2D1", "1 act_1/Relu", "2 act_2/Relu"]
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("target", ["cortex-m4", "siracusa"])
 def test_all_that_is_shown_agrees(target: str) -> None:
     made = program(target)

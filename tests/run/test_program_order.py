@@ -110,14 +110,14 @@ def recorded(case: str, old: str = "", new: str = "") -> Recorded:
     return Recorded(program, steps)
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("case", CASES)
 def test_cores_do_what_the_program_says(case: str) -> None:
     run = recorded(case)
     assert run.difference(run.program.writer.schedule) == ""
 
 
-@pytest.mark.in_turns(12)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("case", CASES)
 def test_another_event_is_found(case: str) -> None:
     """What was seen is not what a tree says in which one thing is another: every one that makes a difference."""
@@ -158,7 +158,7 @@ def in_bytes(event: TileEvent, groups: Mapping[int, int], is_queued: bool) -> tu
     return () if is_queued and isinstance(event, AwaitJob) else (event,)
 
 
-@pytest.mark.in_turns(4)
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("what", C_FAULTS)
 def test_other_c_is_found(what: str) -> None:
     run = recorded(*C_FAULTS[what])

@@ -17,7 +17,7 @@ from tests.support.networks import label, models
 from tests.support.stand_ins import quantised_classifier, quantised_residual
 from tilewright.target.settings import Settings
 
-pytestmark = pytest.mark.in_turns(3)
+pytestmark = pytest.mark.in_turns(6)
 
 SETTINGS = [
     Settings(cores, l1, None, home, buffering, engines, 1.0, weight_memory)
@@ -42,7 +42,7 @@ FOR_NPU = [path for path in LIGHT if any(part in label(path) for part in ("MLPer
 NPU_CASES = cases(FOR_NPU, Matrix(buffering=("auto",), homes=("",), engines=("npu", "streamed")))
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_awkward_networks(name: str) -> None:
     settings = CHOSEN[name]
@@ -65,14 +65,14 @@ def test_awkward_networks(name: str) -> None:
     assert min(after.unused()) >= 16, "a stack was used to its end"
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize(("cores", "l1"), [(2, None), (4, 20_000), (8, None), (8, 9_000)])
 def test_tiles_that_leave_less_than_a_kernel_takes(cores: int, l1: int | None) -> None:
     check = tw.compile(NETWORKS["leftovers"](), target="siracusa", settings=Settings(cores, l1, time_limit=1.0)).check()
     assert check.agrees, str(check.first_difference)
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("l1", [1_200, 2_000, 6_000, 16_000])
 def test_operands_of_concats_that_fit_in_no_part(l1: int) -> None:
     """Beside convolutions in L2, of single cores, and of all of them in many parts and in few."""
@@ -81,7 +81,7 @@ def test_operands_of_concats_that_fit_in_no_part(l1: int) -> None:
     assert check.agrees, str(check.first_difference)
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize(
     ("network", "l2", "ahead"), [(large_tables, 400_000, 0), (large_tables, 650_000, 1), (large_constants, 170_000, 1)]
 )
@@ -114,7 +114,7 @@ def test_the_same_model_gives_the_same_files() -> None:
     assert first == second
 
 
-@pytest.mark.in_turns(8)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize(
     "case",
     [

@@ -35,7 +35,7 @@ from tilewright.target.settings import Settings
 from tilewright.toolchain.compiler import compile_objects, find_cross_compiler, link_objects
 from tilewright.version import VERSION
 
-pytestmark = pytest.mark.in_turns(4)
+pytestmark = pytest.mark.in_turns(8)
 
 CLUSTERS = ("siracusa", "quad", "snitch", "minpool")
 RUNS = 2
@@ -165,7 +165,7 @@ def check_outputs(simulator: Simulator, network: Network) -> None:
             assert compare(shown, values, wanted[shown]).agrees
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(10)
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("target", "second"),
@@ -183,7 +183,7 @@ def test_two_networks_in_one_firmware(target: str, second: Settings, tmp_path: P
         check_outputs(simulator, network)
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(10)
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("target", CLUSTERS)
 def test_two_networks_keep_their_own_states(target: str, tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ MIXED = {"siracusa": [(4, 8), (8, 4), (8, 1)], "quad": [(2, 4), (4, 2), (3, 1)]}
 """Cores of the first network and of the second one."""
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(10)
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize(("target", "cores"), [(name, pair) for name, pairs in MIXED.items() for pair in pairs])
 def test_networks_of_different_numbers_of_cores(target: str, cores: tuple[int, int], tmp_path: Path) -> None:

@@ -252,6 +252,7 @@ def test_a_port_in_use_is_one_clear_error() -> None:
 # ---- a client that people use -------------------------------------------------------------------------------------
 
 
+@pytest.mark.in_turns(3)
 def test_the_client_of_openai(client: Client) -> None:
     openai = pytest.importorskip("openai")
     with openai.OpenAI(base_url=f"http://127.0.0.1:{client.port}/v1", api_key="none", max_retries=0) as api:

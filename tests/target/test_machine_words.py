@@ -20,6 +20,8 @@ OF_OPTIONS = {"l1", "l2", "code_in_l1"}
 WORD = re.compile(r"\w+")
 IS_TILED = re.compile(r"^is_tiled$")
 CHIP = re.compile(r"(?i)(^|_)l[123](_|$)|L[123][A-Z]")
+PARTS = {IS_TILED: re.compile("is_tiled"), CHIP: re.compile("[lL][123]")}
+"""What is in every word that a pattern finds."""
 
 pytestmark = pytest.mark.fast
 
@@ -27,7 +29,7 @@ pytestmark = pytest.mark.fast
 def names(path: Path, wanted: re.Pattern[str]) -> Iterator[str]:
     """Of what a file names, in which the pattern is found; most files have no such word and need no parser."""
     text = path.read_text(encoding="utf-8")
-    if any(map(wanted.search, set(WORD.findall(text)))):
+    if PARTS[wanted].search(text) and any(map(wanted.search, set(WORD.findall(text)))):
         yield from filter(wanted.search, _names(text))
 
 

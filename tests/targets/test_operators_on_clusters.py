@@ -86,7 +86,7 @@ NETWORKS: dict[str, Callable[[], tuple[onnx.ModelProto, dict[str, Array]]]] = {
 }
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("target", ["quad", "siracusa"])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_operators_agree(name: str, target: str) -> None:

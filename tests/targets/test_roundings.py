@@ -159,14 +159,14 @@ def differing(cases: Sequence[Taken], target: Target) -> list[str]:
     return found
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("roundings", [PLAIN, SCALED], ids=["plain", "scaled"])
 @pytest.mark.parametrize("name", [*HOSTS, *SIMULATED, pytest.param(VECTORS, marks=needs_qemu)])
 def test_kernels_round_as_numpy_does(name: str, roundings: frozenset[Rounding]) -> None:
     check_rounding(name, roundings, (MADE, MOST))
 
 
-@pytest.mark.in_turns(20)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("roundings", [PLAIN, SCALED], ids=["plain", "scaled"])
 @pytest.mark.parametrize("name", [*HOSTS, *SIMULATED, pytest.param(VECTORS, marks=needs_qemu)])
 def test_many_cases_round_as_numpy_does(name: str, roundings: frozenset[Rounding]) -> None:

@@ -66,6 +66,7 @@ def _train() -> Graph:
     return builder.build()
 
 
+@pytest.mark.in_turns(3)
 @fast
 def test_every_choice_gives_the_same_bits_with_fewer_bytes() -> None:
     graph = deep().train
@@ -92,6 +93,7 @@ def test_what_the_loss_needs_is_the_way_forward() -> None:
     assert len(known.kept) == DEPTH + 1
 
 
+@pytest.mark.in_turns(3)
 def test_a_budget_is_kept_to_by_the_plan_and_losses_stay() -> None:
     training, compile_ = deep(), partial(compile_training, target="generic")
     whole = ram_of(compile_(training))

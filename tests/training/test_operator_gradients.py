@@ -74,13 +74,14 @@ def transposed(draw: st.DrawFn) -> Case:
     return case("ConvTranspose", x, w, real(groups * filters), groups=groups, **fields)
 
 
+@pytest.mark.in_turns(3)
 @given(convolutions())
 @examples(40)
 def test_convolutions(drawn: Case) -> None:
     derivatives.check(drawn.op, drawn.arrays)
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(6)
 @given(transposed())
 @examples(40)
 def test_transposed_convolutions(drawn: Case) -> None:
@@ -101,12 +102,14 @@ def matrix_products(draw: st.DrawFn) -> Case:
     return case("MatMul", a, b, trans_a=trans_a, trans_b=trans_b, alpha=draw(st.sampled_from([1.0, -0.5])))
 
 
+@pytest.mark.in_turns(3)
 @given(matrix_products())
 @examples(40)
 def test_matrix_products(drawn: Case) -> None:
     derivatives.check(drawn.op, drawn.arrays)
 
 
+@pytest.mark.in_turns(3)
 @given(st.data())
 @examples(40)
 def test_cuts_and_borders(data: st.DataObject) -> None:

@@ -146,7 +146,7 @@ def test_graphs_that_do_not_fit_are_refused(command: Command, files: list[str | 
     assert "has no gradient buffers: no input is called like" in command(*files).err
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(10)
 def test_graphs_of_the_peer_agree(command: Command, tmp_path: Path) -> None:
     """And one that is made here, which is everywhere."""
     training_made.write(tmp_path, "made")

@@ -24,6 +24,7 @@ def trained(**options: object) -> NetworkTraining:
     return tw.train(mlp(), optimizer=tw.SGD(0.1), **options)  # type: ignore[arg-type]
 
 
+@pytest.mark.in_turns(3)
 def test_the_c_learns_as_numpy_does() -> None:
     """With dropout, whose numbers are drawn in C, and an adaptation beside an int8 body."""
     dropped = trained(accumulate=2, seed=3)
@@ -35,6 +36,7 @@ def test_the_c_learns_as_numpy_does() -> None:
     assert norm.check([*norm.batches(images, LABELS[:8])], 1).agrees
 
 
+@pytest.mark.in_turns(3)
 def test_weights_go_back_into_a_model(tmp_path: Path) -> None:
     program = trained(dropout=False)
     fitted = program.fit(X, LABELS, epochs=6, held_out=(X, LABELS))

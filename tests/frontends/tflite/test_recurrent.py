@@ -65,6 +65,7 @@ def test_calls_in_order_equal_litert(peepholes: bool, time_major: bool) -> None:
     np.testing.assert_allclose(found, litert(data, calls), atol=1e-5)
 
 
+@pytest.mark.in_turns(3)
 def test_a_second_call_goes_on_where_the_first_ended() -> None:
     program = tw.compile(model(tensors(False, True), True))
     calls = np.random.default_rng(1).standard_normal((2, STEPS, BATCH, INPUTS)).astype(np.float32)

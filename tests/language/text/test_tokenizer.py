@@ -63,7 +63,7 @@ def check(name: str, text: str, c: InC) -> None:
         assert c.decode(tokens) == ours(name).decode_bytes(tokens)
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("name", MADE)
 def test_tokens_are_those_of_the_package(name: str, folder: Path) -> None:
     c = in_c(name, folder)
@@ -71,6 +71,7 @@ def test_tokens_are_those_of_the_package(name: str, folder: Path) -> None:
         check(name, text, c)
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("name", ["gpt2", "llama3 whole words", "o200k", "qwen2", "sentence piece", "metaspace first"])
 def test_tokens_of_any_text(name: str, folder: Path) -> None:
     c = in_c(name, folder)
@@ -185,6 +186,7 @@ def test_merges_go_by_rank_then_from_the_left() -> None:
     assert merged([1, 1, 1, 1, 1], {(1, 1): (3, 2), (2, 2): (1, 3)}) == [3, 1]
 
 
+@pytest.mark.in_turns(3)
 def test_tables_are_wide_where_numbers_are(folder: Path) -> None:
     """A vocabulary of more than 65,536 tokens."""
     count = 70000

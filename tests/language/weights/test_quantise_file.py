@@ -120,6 +120,7 @@ def test_what_other_readers_see(tmp_path: Path) -> None:
     np.testing.assert_allclose(values, ours.floats_of("layer1.ffn.down.weight"), atol=0.1)
 
 
+@pytest.mark.in_turns(3)
 def test_a_text_makes_it_better(tmp_path: Path, command: Command) -> None:
     """Scores of a text are nearer to those of floats; the command says what becomes of the perplexity."""
     sizes = {"hidden_size": 64, "intermediate_size": 96, "num_attention_heads": 4, "num_key_value_heads": 2}

@@ -103,6 +103,7 @@ def test_portable_c_agrees() -> None:
     check_graph(quantised(graph, "generic", "hardware"), feeds_of(graph), tolerance=0)
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("engines", [(), ("cluster",)])
 def test_engines_agree(engines: tuple[str, ...]) -> None:
     proto, feeds = network()

@@ -48,6 +48,7 @@ def test_every_pair_is_counted(seed: int) -> None:
     assert isinstance(dots_of(found.op, a, b), Dots)
 
 
+@pytest.mark.in_turns(3)
 def test_sums_of_tensorflow_lite() -> None:
     close = 0
     for seed in range(12):

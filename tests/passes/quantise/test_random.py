@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from onnx import ModelProto, NodeProto
@@ -109,6 +110,7 @@ def from_true_operands(graph: Graph, feeds: Mapping[str, Array], true: Mapping[s
     return found
 
 
+@pytest.mark.in_turns(3)
 @examples(150)
 @given(st.integers(0, 2**32))
 def test_random_networks(seed: int) -> None:

@@ -53,7 +53,7 @@ def test_only_boards_have_it() -> None:
     assert not scheduled(network(), "generic").inputs
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(6)
 def test_programs_agree() -> None:
     program = Program(Compiled(*pipeline.stages(network(), "cortex-m4")), "", None, 0.0)
     assert program.check().agrees

@@ -63,7 +63,7 @@ def is_found(schedule: Schedule, broken: Schedule, what: str) -> bool:
         return True
 
 
-@pytest.mark.in_turns(16)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("round_", range(ROUNDS))
 @pytest.mark.parametrize("kind", [*KINDS, *ALONE])
 def test_faults_in_programs_are_found(kind: str, round_: int) -> None:

@@ -26,7 +26,7 @@ from tilewright.profiling.memory_map import memory_maps
 from tilewright.target.settings import Settings
 from tilewright.targets import find
 
-pytestmark = pytest.mark.in_turns(4)
+pytestmark = pytest.mark.in_turns(8)
 
 MEMORIES = find("siracusa").paths
 RESERVED = MEMORIES.home.reserved
@@ -90,7 +90,7 @@ def planned(case: str) -> Plan:
     return compiled(case).plan
 
 
-@pytest.mark.in_turns(12)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("case", CASES)
 def test_networks_agree(case: str) -> None:
     """On the virtual SoC, where nothing touches what is in flight."""

@@ -41,7 +41,7 @@ def in_flight(plan: Plan) -> list[int]:
 LITTLE_L1, STREAMED = Settings(l1=6_000), Settings(weight_memory=False)
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize(
     ("name", "others"),
     [

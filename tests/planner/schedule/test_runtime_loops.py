@@ -195,7 +195,7 @@ def traced(folder: Path, schedule: Schedule) -> Path:
     return folder / "trace"
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize(("name", "settings"), CASES, ids=str)
 def test_loops_of_the_runtime(tmp_path: Path, name: str, settings: Settings) -> None:
     plan, schedule = scheduled(name, settings)

@@ -84,6 +84,7 @@ def damaged(seed: int, data: bytes) -> bytes:
     return bytes(result[: chosen.randrange(len(data)) if seed % 4 == 0 else len(data)])
 
 
+@pytest.mark.in_turns(3)
 def test_damaged_files() -> None:
     """They run, or they fail with a CompileError."""
     data, failures = built("sum.c").read_bytes(), 0

@@ -12,7 +12,7 @@ from tilewright.bringup.skeleton import new_folder
 from tilewright.errors import CompileError
 from tilewright.sim.user.watchdog import VARIABLE
 
-pytestmark = pytest.mark.in_turns(3)
+pytestmark = pytest.mark.in_turns(6)
 
 ENDLESS = "volatile int again = 1; while (again) { } "
 
@@ -34,7 +34,7 @@ def test_the_function_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     assert run(EXAMPLE / "mac_engine.c")[0] == WANTED
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("target", ["quad", "cortex-m4"])
 def test_an_accelerator_shows_its_registers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str) -> None:
     monkeypatch.setenv(VARIABLE, "0.3")

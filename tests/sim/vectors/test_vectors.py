@@ -39,6 +39,7 @@ def results(batch: list[Case]) -> bytes:
         return simulator.read(RAM + RESULTS, written) + simulator.read(RAM + MOVED, MEMORY_BYTES)
 
 
+@pytest.mark.in_turns(3)
 def test_every_instruction_computes_what_qemu_computes() -> None:
     listed = cases(SEED)
     found = [results(batch) for batch in batches(listed)]

@@ -22,7 +22,7 @@ from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.target.settings import Settings
 
-pytestmark = pytest.mark.in_turns(4)
+pytestmark = pytest.mark.in_turns(8)
 
 TARGETS = ("cortex-m4", "cortex-m0plus", "rv32")
 
@@ -44,7 +44,7 @@ def function(random: Generator, rounding: str, size: int, shift: int) -> Case:
     return narrow if random.integers(3) == 0 else op, [x, table.astype(np.int32)]
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("target", TARGETS)
 def test_functions(target: str) -> None:
     random = default_rng(41)
@@ -127,7 +127,7 @@ def attention(random: Generator, far: bool) -> Case:
     return op, [q, k, v, *rest]
 
 
-@pytest.mark.in_turns(4)
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize(
     ("target", "kernel"),
     [

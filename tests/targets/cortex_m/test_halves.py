@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from numpy.random import Generator, default_rng
 
 from tests.emulator.test_qemu import needs_qemu
@@ -62,18 +63,21 @@ def run(cases: Sequence[Case], target: str = "cortex-m4") -> set[str]:
     return set(kernels(compiled))
 
 
+@pytest.mark.in_turns(3)
 def test_convolutions() -> None:
     random = default_rng(21)
     cases = [wide(random, conv(random, "single"), kind) for kind in KINDS * 5]
     assert run(cases) == {"conv_pairs_apart"}
 
 
+@pytest.mark.in_turns(3)
 def test_products() -> None:
     random = default_rng(22)
     cases = [wide(random, product(random, "single"), kind) for kind in KINDS * 3]
     assert run(cases) == {"matmul_pairs", "matmul_pairs_apart", "conv_pairs_apart"}
 
 
+@pytest.mark.in_turns(3)
 def test_depthwise_convolutions() -> None:
     random = default_rng(23)
     cases = [wide(random, conv(random, "single", depthwise=True), kind) for kind in KINDS * 6]
@@ -109,6 +113,7 @@ def on_vectors(cases: Sequence[Case]) -> set[str]:
     return set(kernels(compiled))
 
 
+@pytest.mark.in_turns(3)
 @needs_qemu
 def test_convolutions_on_vectors() -> None:
     random = default_rng(24)
@@ -116,6 +121,7 @@ def test_convolutions_on_vectors() -> None:
     assert on_vectors(cases) == {"conv_mve"}
 
 
+@pytest.mark.in_turns(3)
 @needs_qemu
 def test_depthwise_convolutions_on_vectors() -> None:
     random = default_rng(25)

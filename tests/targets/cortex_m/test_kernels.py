@@ -22,7 +22,7 @@ from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.transpose import Transpose
 from tilewright.target.settings import Settings
 
-pytestmark = pytest.mark.in_turns(4)
+pytestmark = pytest.mark.in_turns(8)
 
 
 def run(cases: Sequence[Case], target: str = "cortex-m4") -> set[str]:
@@ -30,7 +30,7 @@ def run(cases: Sequence[Case], target: str = "cortex-m4") -> set[str]:
     return set(kernels(compiled))
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("target", ["cortex-m4", "cortex-m0plus"])
 def test_convolutions(target: str) -> None:
     random = default_rng(1)

@@ -20,10 +20,10 @@ from tilewright.ops.matmul import MatMul
 WITH_VECTORS, WITH_SHORT = "rv64gcv", "spacemit-x60"
 ROUNDING = 2e-5
 
-pytestmark = [needs_emulator(WITH_VECTORS), pytest.mark.in_turns(6)]
+pytestmark = [needs_emulator(WITH_VECTORS), pytest.mark.in_turns(10)]
 
 
-@pytest.mark.in_turns(12)
+@pytest.mark.in_turns(10)
 def test_convolutions_and_products(monkeypatch: pytest.MonkeyPatch) -> None:
     used = run_on(cases(default_rng(5)), WITH_VECTORS, monkeypatch, tolerance=ROUNDING)
     assert used == {"conv_panels", "depthwise_channels", "winograd"}

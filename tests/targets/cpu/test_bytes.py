@@ -32,7 +32,7 @@ from tilewright.target.processors import NATIVE, Dot, vectors_of
 from tilewright.targets.cpu import packed_forms as forms
 from tilewright.targets.cpu import packed_offers
 
-pytestmark = pytest.mark.in_turns(4)
+pytestmark = pytest.mark.in_turns(8)
 
 EXTREMES = (-128, 127)
 
@@ -111,7 +111,7 @@ def test_forms_mean_what_they_stand_for() -> None:
             np.testing.assert_array_equal(offer.op.numpy(arrays[0], *constants), op.numpy(*arrays), err_msg=str(op))
 
 
-@pytest.mark.in_turns(9)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("processor", [*PROCESSORS_TESTED, MATRICES])
 def test_products_and_convolutions(processor: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """All kinds in one program: a compiler takes longer than they do."""
@@ -244,7 +244,7 @@ def test_sums_that_are_not_shifted_stay(shift: int, factor: int, joined: bool) -
     assert any(isinstance(node.op, QLinearAdd) for node in nodes) != joined
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("processor", PROCESSORS_TESTED)
 def test_what_follows_is_computed_with_it(processor: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole blocks of pixels and filters and parts of them, and a single pixel."""

@@ -46,7 +46,7 @@ def cases(dtype: str) -> list[Case]:
     return [*found, attention(random, SHAPES[0], dtype, window=70), attention(random, SHAPES[6], dtype, cap=0.5)]
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 @pytest.mark.parametrize("processor", PROCESSORS_TESTED)
 def test_attention(dtype: str, processor: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,6 +72,6 @@ def test_rows_are_written(dtype: str, processor: str, monkeypatch: pytest.Monkey
     assert run_on(found, processor, monkeypatch, inputs=3) == {"write_cache"}
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(6)
 def test_all_threads_have_a_share() -> None:
     check_kernels(cases("float16"), 3e-6, target="cpu", settings=Settings(threads=2))

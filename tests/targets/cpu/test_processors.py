@@ -42,7 +42,7 @@ def compiled(network: Network, processor: str) -> Program:
     return compile_model(onnx_model(network), target="cpu", settings=Settings(cpu=processor))
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize(
     ("network", "processor"),
     [pytest.param(made, one, marks=needs_emulator(one)) for made, processors in EMULATED.items() for one in processors],
@@ -54,7 +54,7 @@ def test_networks_agree_with_the_reference(network: Network, processor: str) -> 
     check(program, network, is_quick=processor not in AS_USERS_DO)
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize(
     ("network", "wide"), [(float_classifier, "x86-64-v4"), (quantised_classifier, "x86-64-v4+vnni")],
     ids=lambda one: one if isinstance(one, str) else network_id(one),

@@ -48,6 +48,7 @@ def test_indices_are_not_drawn() -> None:
     assert "nobody has compared Vela's streams with the file: its input 't1' is int32" in note
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("name", ["conv", "depthwise16", "softmax", "relu16"])
 def test_vela_is_right(name: str) -> None:
     pytest.importorskip("ethosu.vela", reason=REASON)

@@ -125,7 +125,7 @@ def test_files_say_what_nodes_compute(seed: int) -> None:
     assert taken >= 4
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("seed", [*range(3), ROWS, ROWS + 1])
 def test_streams_give_what_nodes_give(seed: int) -> None:
     pytest.importorskip("ethosu.vela", reason=REASON)
@@ -171,6 +171,7 @@ def test_what_vela_does_not_compile_stays_on_the_core(monkeypatch: pytest.Monkey
 TRAINED = those_there(*(f"qdq/{name}/int8.onnx" for name in ("dscnn_kws", "resnet8_cifar", "toyadmos_ae")))
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("network", [quantised_classifier, *TRAINED], ids=network_id)
 def test_quantised_network(network: Network) -> None:
     """All layers are streams; the program gives what the reference does, which is near what ONNX Runtime gives."""
@@ -214,6 +215,7 @@ def test_weights_are_bytes_without_a_zero_point_or_with_one_for_all() -> None:
         zero_of_bytes(np.array([[-200], [100]]), 0)
 
 
+@pytest.mark.in_turns(3)
 def test_a_part_that_is_wrong_as_a_whole_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of its nodes is right alone: none is left to the core."""
     pytest.importorskip("ethosu.vela", reason=REASON)

@@ -43,6 +43,7 @@ def test_projects(kind: str, files: tuple[str, ...]) -> None:
     assert all("-DTW_ETHOS_U_BASE=0x400e1000u" in str(found[name]) for name in files)
 
 
+@pytest.mark.in_turns(3)
 def test_a_cmake_project_runs_its_stream(tmp_path: Path) -> None:
     """With the emulated NPU where the project says that registers are: means of zeros are zeros."""
     build = built(put(content("cmake", UNICORN), tmp_path), "--toolchain", "cmake/zig.cmake", ZIG)

@@ -184,6 +184,7 @@ NETWORKS = {
 PAIRS = [(network, target) for target, networks in NETWORKS.items() for network in networks]
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize(("network", "target"), PAIRS, ids=lambda one: one if isinstance(one, str) else network_id(one))
 def test_network(network: Network, target: str) -> None:
     """The streaming network has states, which the core keeps."""

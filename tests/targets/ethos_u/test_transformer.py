@@ -18,7 +18,7 @@ FAST = Options(correct_bias=False, balance=False, integer_cells=False)
 TOKENS, WIDTH = 20, 64
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(10)
 def test_all_products_are_on_the_npu(tmp_path: Path) -> None:
     pytest.importorskip("ethosu.vela", reason="pip install 'tilewright[ethos-u]'")
     net = Net(1)

@@ -27,6 +27,7 @@ def test_sequences_may_be_taken_apart(kind: type[Cells]) -> None:
         check_tiled(*cells(kind, random), {"b": 1})
 
 
+@pytest.mark.in_turns(3)
 def test_quantised_cells_to_the_bit() -> None:
     random = np.random.default_rng(23)
     check_kernels([make(random) for _ in range(40) for make in (quantised, quantised_gru)])

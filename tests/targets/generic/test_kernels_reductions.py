@@ -24,6 +24,7 @@ REDUCING = tuple(kind.__name__ for kind in REDUCTIONS)
 ALONG_AXES = tuple(kind for kind in MAKERS if kind not in REDUCING)
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("kinds", [REDUCING, ALONG_AXES], ids=["reductions", "along axes"])
 def test_kernels_equal_numpy(kinds: tuple[str, ...]) -> None:
     random = np.random.default_rng(9)

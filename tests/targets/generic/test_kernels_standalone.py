@@ -27,7 +27,7 @@ from tilewright.toolchain.object_cache import ObjectCache, bound
 from tilewright.toolchain.read_before import begin_with
 from tilewright.toolchain.zig_clang import clang_of, clang_options, definitions
 
-pytestmark = pytest.mark.in_turns(4)
+pytestmark = pytest.mark.in_turns(8)
 
 READ = "-fsyntax-only"
 OPTIMISED = "-Og"
@@ -89,7 +89,7 @@ CASES = [
 """The compiler of this machine takes what is for this machine."""
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize(
     ("cc", "target"), CASES, ids=lambda one: one.name if isinstance(one, Target) else one or "default"
 )
@@ -111,7 +111,7 @@ def for_computer(target: Target, compiler: Compiler) -> list[str]:
     return [*target.definitions, *processor_flags(processor_of(target), compiler.is_zig)]
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ["generic", "cpu"])
 def test_gcc_warns_of_nothing_as_it_optimises(name: str, tmp_path: Path) -> None:

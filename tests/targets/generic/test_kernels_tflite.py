@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tests.ops.test_quantised import integers
 from tests.support.checks import Case, check_kernels
@@ -52,6 +53,7 @@ def linear(seed: int) -> list[Case]:
     ]
 
 
+@pytest.mark.in_turns(3)
 def test_sums_of_products() -> None:
     check_kernels([case for seed in range(24) for case in linear(seed)])
 
@@ -72,6 +74,7 @@ def test_requantisations() -> None:
     check_kernels(cases)
 
 
+@pytest.mark.in_turns(3)
 def test_sums_products_and_means() -> None:
     cases: list[Case] = [scaled_add(Draw(seed)) for seed in range(40)]
     for rounding in (Rounding.DOUBLE, Rounding.DOUBLE_UP, Rounding.SINGLE):

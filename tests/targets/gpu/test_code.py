@@ -88,6 +88,7 @@ def products(dtype: str) -> list[Case]:
     return [*cases, (MatMul(), [np.zeros((4, 70), dtype), np.zeros((70, 5), dtype)])]
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.one_in(2)
 def test_products_assemble_without_spills(tmp_path: Path) -> None:
     found = codes([*products("float32"), *products("int8")])
@@ -100,6 +101,7 @@ def test_products_assemble_without_spills(tmp_path: Path) -> None:
         assert spills(assembled(code, tmp_path)) == []
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.one_in(2)
 def test_what_hopper_alone_has_is_left_out_elsewhere(tmp_path: Path) -> None:
     """Tiles that four warps multiply together, and a row whose weights shared memory holds."""
@@ -123,7 +125,7 @@ def test_a_row_of_whose_weights_shared_memory_holds_some(tmp_path: Path, monkeyp
     assert spills(assembled(code, tmp_path)) == []
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("precision", ["fp32", "fp16", "bf16"])
 @pytest.mark.one_in(3)
 def test_all_other_kernels_assemble_without_spills(precision: str, tmp_path: Path) -> None:

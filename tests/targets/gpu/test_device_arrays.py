@@ -85,6 +85,7 @@ def test_arrays_that_do_not_fit(fake: Fake, changed: dict[str, Any], told: str) 
     assert told in str(error.value)
 
 
+@pytest.mark.in_turns(3)
 def test_another_device_and_overlaps(fake: Fake) -> None:
     f = fake.load(network(False))
     x, y, z = there(f, X), there(f, X), there(f, X)
@@ -111,7 +112,7 @@ def test_the_processor_waits_for_arrays_within_reach(fake: Fake) -> None:
     assert fake.contexts == 0
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(6)
 def test_memory_is_given_back(fake: Fake) -> None:
     """Also where somebody takes a capsule, or leaves it."""
     f = fake.load(network(False))

@@ -82,6 +82,7 @@ def test_cores_work_while_the_gpu_does() -> None:
     assert text.index("matmul") < text.index("tw_cumsum_f32(&")
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("settings", [Settings(), BOTH, Settings(placed=(("again", "cpu"),))])
 def test_results_are_right(fake: Fake, settings: Settings) -> None:
     graph = network()

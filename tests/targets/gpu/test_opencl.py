@@ -41,7 +41,7 @@ from tilewright.toolchain.compiler import (
 from tilewright.toolchain.opencl_c.devices import FORMS, device_code
 from tilewright.toolchain.opencl_c.text import opencl_c
 
-pytestmark = pytest.mark.in_turns(4)
+pytestmark = pytest.mark.in_turns(8)
 
 HEADERS = Path(plain.__file__).parent / "opencl"
 FAILURES = {
@@ -89,7 +89,7 @@ def test_products_are_opencl_c(tmp_path: Path, by_words: list[Case]) -> None:
     check_texts([*cases, *by_words], tmp_path, ("CL1.2", "CL2.0", "CL3.0"))
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(10)
 @pytest.mark.one_in(12)
 def test_all_other_kernels_are_opencl_c(tmp_path: Path) -> None:
     random = np.random.default_rng(3)

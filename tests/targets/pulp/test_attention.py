@@ -47,7 +47,7 @@ def wide(random: np.random.Generator, like: Array, length: int, dtype: str) -> A
     return random.integers(info.min, info.max + 1, (*like.shape[:3], length)).astype(dtype)
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("cores", CORES)
 def test_kernel(cores: int) -> None:
     cases = [made for made in map(case, range(60)) if KERNEL.unsupported_reason(made.op, made.types) is None]

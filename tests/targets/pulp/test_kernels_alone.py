@@ -21,7 +21,7 @@ FLAGS = [
 ]  # fmt: skip
 
 
-@pytest.mark.in_turns(18)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
 def test_compiles_alone(source: Path, tmp_path: Path) -> None:
     compile_objects({source: [*FLAGS, "-DTW_COREV"]}, tmp_path, find_compiler())

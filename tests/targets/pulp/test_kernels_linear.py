@@ -14,7 +14,7 @@ from tilewright.ops.matmul import MatMul
 from tilewright.run.kernel_bench import Case, check
 from tilewright.target.kernel import Kernel
 
-pytestmark = pytest.mark.in_turns(3)
+pytestmark = pytest.mark.in_turns(6)
 
 
 def kernel(source: str) -> Kernel:
@@ -56,7 +56,7 @@ def fitting(cases: list[Case], least: int) -> list[Case]:
     return found
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("cores", CORES)
 def test_products(cores: int) -> None:
     cases = fitting([matmul(seed, "matvec_dots.c", rows=3) for seed in range(200)], 50)
@@ -106,7 +106,7 @@ def test_short_sums(cores: int) -> None:
 SOURCES = ("conv_dots.c", "depthwise_dots.c", "depthwise_windows.c")
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("cores", CORES)
 def test_convolutions(cores: int) -> None:
     found = [fitting([conv(seed, source) for seed in range(80)], 70) for source in SOURCES]
@@ -134,7 +134,7 @@ def wide_conv(seed: int) -> Case:
     return Case(kernel("conv_dots.c"), op, [x, w, bias, *rest], skew=draw.size(4) - 1)
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("cores", CORES)
 def test_strips(cores: int) -> None:
     cases = [wide_conv(seed) for seed in range(60)]

@@ -153,7 +153,7 @@ MAKERS: dict[str, Callable[[Draw], Made]] = {
 }
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("cores", CORES)
 def test_kernels(cores: int) -> None:
     """All in one program: starting compilers and machines takes longer than most of them do."""

@@ -16,7 +16,7 @@ from tilewright.targets.pulp import recurrent
 TOLERANCE = 1e-5
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("cores", CORES)
 @pytest.mark.parametrize("kernel", recurrent.KERNELS[:3], ids=lambda kernel: kernel.stem)
 def test_cells(kernel: Kernel, cores: int) -> None:
@@ -31,7 +31,7 @@ def test_every_function_of_gates() -> None:
     check([Case(kernel, op, arrays) for op, arrays in every_function()], SIRACUSA, 8, TOLERANCE)
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("cores", CORES)
 def test_quantised_cells_to_the_bit(cores: int) -> None:
     random, (lstm, gru) = np.random.default_rng(33), recurrent.KERNELS[3:]

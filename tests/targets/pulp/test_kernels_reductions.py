@@ -45,7 +45,7 @@ def pool(draw: Draw, is_average: bool) -> Case:
     return Case(POOLS[MaxPool], MaxPool(strides, dilations, padding, kernel, channels_last=True), [x])
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("cores", CORES)
 def test_reductions_and_pools(cores: int) -> None:
     cases = [reduction(kernel, Draw(seed)) for kernel in REDUCTIONS for seed in range(40)]

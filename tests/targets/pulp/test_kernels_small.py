@@ -59,7 +59,7 @@ def product(seed: int, source: str) -> Case:
     return Case(kernel(source), op, [a, b, bias, *factors], skew=draw.size(4) - 1)
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("cores", CORES)
 def test_small_products(cores: int) -> None:
     """All in one program: starting compilers and machines takes as long as all of them do."""
@@ -72,7 +72,7 @@ def test_small_products(cores: int) -> None:
     check(share(found, cores), SIRACUSA, cores)
 
 
-@pytest.mark.in_turns(5)
+@pytest.mark.in_turns(10)
 def test_extremes_do_not_overflow() -> None:
     check([case for source in SIZES for case in extremes(source)], SIRACUSA, 8)
 

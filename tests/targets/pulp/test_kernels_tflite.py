@@ -28,7 +28,7 @@ def scaled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(neureka_layers, "Draw", ScaledDraw)
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("cores", CORES)
 def test_products(cores: int) -> None:
     cases = [matmul(seed, "matmul_dots.c") for seed in range(40)]
@@ -36,7 +36,7 @@ def test_products(cores: int) -> None:
     check(share(cases, cores), SIRACUSA, cores)
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("cores", CORES)
 def test_convolutions(cores: int) -> None:
     cases = [wide_conv(seed) for seed in range(20)]
@@ -56,7 +56,7 @@ def requantisation(seed: int) -> Case:
     return Case(kernel, RequantShift(requant, axis), [x, mul, add], skew=seed % 4)
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("cores", CORES)
 def test_requantisations_and_sums(cores: int) -> None:
     drawn = [scaled_add(Draw(seed)) for seed in range(60)]
@@ -69,7 +69,7 @@ KINDS: list[Callable[[int], Layer]] = [matmul_layer, conv_layer, gathered_layer]
 any_kind = pytest.mark.parametrize("draw_layer", KINDS, ids=lambda kind: kind.__name__)
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @any_kind
 def test_offers_mean_what_the_graph_means(draw_layer: Callable[[int], Layer]) -> None:
     modes = set()
@@ -81,7 +81,7 @@ def test_offers_mean_what_the_graph_means(draw_layer: Callable[[int], Layer]) ->
     assert {EXACT, SCALED} <= modes
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("cores", CORES)
 def test_neureka(cores: int) -> None:
     found = offered([draw_layer(seed) for draw_layer in KINDS for seed in range(12)])

@@ -148,7 +148,7 @@ def case(kernel: Kernel, made: Made, skew: int) -> Case | None:
         return None
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("cores", CORES)
 def test_kernels(cores: int) -> None:
     """All in one program: starting compilers and machines takes longer than most of them do."""
@@ -198,7 +198,7 @@ def test_products_of_packed_weights(cores: int) -> None:
     check(share([one for one in found if one is not None], cores), SIRACUSA, cores)
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("cores", CORES)
 def test_products_of_16_bits(cores: int) -> None:
     found = [wide_product(source, seed) for source in ("matvec_dots.c", "matmul_dots.c") for seed in range(SEEDS)]

@@ -49,7 +49,7 @@ def case(seed: int) -> Case:
     return Case(KERNEL, MaskedAttention(shares, mix, perm), [*made.arrays, values])
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("cores", CORES)
 def test_kernel(cores: int) -> None:
     reasons = {made: KERNEL.unsupported_reason(made.op, made.types) for made in map(case, range(90))}
@@ -74,7 +74,7 @@ def quads_case(seed: int) -> Case:
     return Case(QUADS, op, [a, b, made if draw.flag() else made[:1], v])
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("cores", CORES)
 def test_kernel_by_quads(cores: int) -> None:
     cases = [made for made in map(quads_case, range(120)) if QUADS.unsupported_reason(made.op, made.types) is None]

@@ -91,6 +91,7 @@ def clipping_case(seed: int) -> Case:
     return Case(CLIPPING, clipping_operator(draw, length), [a, b, made if draw.flag() else made[:1]])
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("cores", CORES)
 def test_kernel_by_tables(cores: int) -> None:
     cases = [made for made in map(case, range(40)) if TABLES.unsupported_reason(made.op, made.types) is None]
@@ -98,7 +99,7 @@ def test_kernel_by_tables(cores: int) -> None:
     check(share(cases, cores), SIRACUSA, cores)
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("cores", CORES)
 def test_kernel_that_clips(cores: int) -> None:
     """It also computes what others are faster for."""

@@ -42,12 +42,13 @@ def compiled(name: str, settings: Settings) -> Program:
     return compile_model(NETWORKS[name](), target="quad", settings=settings)
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("name", SOME)
 def test_networks_agree(name: str) -> None:
     assert compiled(name, Settings(time_limit=1.0)).check().first_difference is None
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("name", ["quantised_residual", "odd_sizes"])
 def test_predictions_are_near(name: str) -> None:
     profile = compiled(name, Settings(time_limit=1.0)).profile().profile
@@ -69,6 +70,7 @@ def test_there_is_stack_for_angles_of_any_size() -> None:
     np.testing.assert_allclose(found, np.sin(angles.astype(np.float64)), atol=1e-6)
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize(
     "settings",
     [Settings(cores=1), Settings(cores=3, buffering="single"), Settings(memories=(("tcdm", 9000),), time_limit=1.0)],
@@ -78,7 +80,7 @@ def test_options_agree(settings: Settings) -> None:
     assert compiled("residual", settings).check().first_difference is None
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("name", ["residual", "odd_sizes", "joined"])
 def test_a_dma_without_strides(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A platform whose DMA moves single runs only is described by one field: rows are commands of their own."""
@@ -98,7 +100,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.in_turns(3)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("name", OTHERS)
 def test_numbers_are_the_platforms(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Alignments, lengths of transfers and slots stand in the description, and nowhere else."""
@@ -115,6 +117,7 @@ def test_a_runtime_with_more_variables_than_the_planner_leaves(monkeypatch: pyte
         program.build_soc().build(program.random_inputs())
 
 
+@pytest.mark.in_turns(3)
 def test_a_run_breaks_no_rule() -> None:
     """No read of what nobody wrote, no access to what the DMA moves, no use of a device that it is not made for."""
     program = compiled("odd_sizes", Settings(memories=(("tcdm", 12000),), time_limit=1.0))

@@ -58,6 +58,7 @@ def test_every_layer_is_compared(command: Command, small: Path) -> None:
     assert len(found["layers"]) > 2
 
 
+@pytest.mark.in_turns(3)
 def test_a_profile_has_all_instructions(command: Command, small: Path, tmp_path: Path) -> None:
     ran = command("run", small, "--target", "rv32", "--json").json
     trace, picture = tmp_path / "trace.json", tmp_path / "map.svg"

@@ -30,7 +30,7 @@ def with_cores(cores: int) -> Target:
     return siracusa(replace(SIRACUSA, groups=(replace(cluster, cores=cores + 1), *others)))
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize(("cores", "engine"), [(4, "cluster"), (6, "all")])
 @pytest.mark.parametrize("network", NETWORKS, ids=lambda one: one.parent.name if isinstance(one, Path) else "floats")
 def test_plans_and_runs(network: Any, cores: int, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:

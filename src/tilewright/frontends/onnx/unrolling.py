@@ -89,6 +89,8 @@ def _unrolled_loop(flow: ControlFlow, limit: int) -> None:
             stack.append(name)
         turn += 1
         goes_on = _condition(flow, condition, f"after {turn} iterations")
+        if goes_on and trips is None and _stays_the_same(body):
+            raise Undecided("its condition stays true: nothing ends it")
     first = 1 + len(carried)
     flow.give([*carried, *(_stacked(flow, body, first + i, stack, 0) for i, stack in enumerate(stacks))])
 
@@ -134,6 +136,15 @@ def _may_end_early(body: Body) -> bool:
     name = body.graph.output[0].name
     maker = next((node for node in body.graph.node if name in node.output), None)
     return maker is not None and maker.op_type not in ("Constant", "Identity")
+
+
+def _stays_the_same(body: Body) -> bool:
+    """Whether the condition is a constant, or the one that came in."""
+    makers = {name: node for node in body.graph.node for name in node.output}
+    name = body.graph.output[0].name
+    while name in makers and makers[name].op_type == "Identity":
+        name = makers[name].input[0]
+    return makers[name].op_type == "Constant" if name in makers else name == body.inputs[1]
 
 
 def _is_poisoned(flow: ControlFlow, names: Sequence[str]) -> bool:
