@@ -15,7 +15,7 @@ from tilewright.errors import CompileError
 has_yosys = pytest.mark.skipif(area.find_yosys() is None, reason="yosys is not installed")
 
 SMALL = """\
-module small #(parameter WIDTH = 8) (input wire clk, input wire [WIDTH-1:0] a, output reg [WIDTH-1:0] q);
+module little #(parameter WIDTH = 8) (input wire clk, input wire [WIDTH-1:0] a, output reg [WIDTH-1:0] q);
   always @(posedge clk) q <= q + a;
 endmodule
 """
@@ -26,11 +26,11 @@ KINDS = (r"SB_LUT4", r"SB_DFF\w*", r"SB_MAC16", r"SB_RAM\w*")
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
     """An adder behind the declaration of another device."""
-    new_folder("small", tmp_path / "small", in_verilog=True)
-    declaration = tmp_path / "small" / "accelerator.py"
+    new_folder("little", tmp_path / "little", in_verilog=True)
+    declaration = tmp_path / "little" / "accelerator.py"
     declaration.write_text(declaration.read_text().replace("done=Poll", 'parameters={"width": 8},\n    done=Poll'))
-    (tmp_path / "small" / "device.v").write_text(SMALL)
-    return tmp_path / "small"
+    (tmp_path / "little" / "device.v").write_text(SMALL)
+    return tmp_path / "little"
 
 
 @pytest.mark.thorough
@@ -50,10 +50,10 @@ def test_area_follows_parameters(small: Path) -> None:
 def test_modules_of_other_folders_and_their_parameters(small: Path) -> None:
     """Those of the device's own module are set, and no others; data are found beside the first file."""
     (small / "of others").mkdir()
-    other = SMALL.replace("small", "adder").replace("WIDTH", "DEPTH")
+    other = SMALL.replace("little", "adder").replace("WIDTH", "DEPTH")
     (small / "of others" / "an adder.v").write_text(other)
     (small / "device.v").write_text(
-        "module small #(parameter [7:0] FIRST = {4'd0, 4'd1}, parameter WIDTH = 8) "
+        "module little #(parameter [7:0] FIRST = {4'd0, 4'd1}, parameter WIDTH = 8) "
         "(input wire clk, input wire [WIDTH-1:0] a, output wire [WIDTH-1:0] q);\n"
         '  reg [WIDTH-1:0] rom[0:1];\n  initial $readmemh("rom.hex", rom);\n'
         "  adder #(.DEPTH(WIDTH)) one (.clk(clk), .a(a ^ rom[a[0]]), .q(q));\nendmodule\n"
