@@ -8,9 +8,10 @@ others, with a cache for 512: 1e6 / us are its tokens in a second. The folder ho
 Linux of each, inputs, and what the network means: outputs of PyTorch in fp32, of the reference for decoders, or of
 integers, which are exact, of target cpu. Llama-3.2-1B is a whole language model (gpu_language.py), whose distance is
 the part of its tokens that PyTorch would not choose. Measured are the launch of a call's graph without copies (the mean
-of 100), a whole call with arrays of the computer, the first call, memory of the GPU beyond weights and arena, and the
-distance from what it means, as a part of the largest output. PyTorch: eager, recorded as a CUDA graph, and compiled by
-Inductor and recorded; true fp32, no TF32."""
+of 100), a whole call with arrays of the computer, the first call of a process whose driver knows none of the kernels
+(with what the driver needs to start), memory of the GPU beyond weights and arena, and the distance from what it means,
+as a part of the largest output. PyTorch: eager, recorded as a CUDA graph, and compiled by Inductor and recorded; true
+fp32, no TF32."""
 
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ import argparse
 import ctypes
 import json
 import lzma
+import os
 import subprocess
 import sys
 import tempfile
@@ -46,6 +48,7 @@ WHOLE = ("llama_3_2_1b",)
 POSITION, TOKENS = 128, 33
 """Of the token that is decoded; a number of tokens that no other axis of a decoder has."""
 INDEX = "cases.json"
+NO_CACHE = "CUDA_CACHE_DISABLE"
 
 
 # ---- here: ours, compiled -----------------------------------------------------------------------------------------
@@ -216,12 +219,22 @@ class Ours:
         found = self.outputs[0].view(expected.dtype).reshape(expected.shape).astype(np.float64)
         return float(np.abs(found - expected).max() / max(float(np.abs(expected.astype(np.float64)).max()), 1e-30))
 
-    def measured(self) -> dict[str, float]:
-        before, taken, off = free_bytes(), [], 0.0
+    def _reset(self) -> None:
         if self.about["states"]:
             self._check(self._function("reset", ctypes.c_int)(ctypes.c_void_p(self.arena)))
+
+    def first(self) -> float:
+        """Seconds of the first call."""
+        start = time.perf_counter()
+        self._reset()
+        self.call(self.steps[0][0])
+        return time.perf_counter() - start
+
+    def measured(self) -> dict[str, float]:
+        before, off = free_bytes(), 0.0
+        self._reset()
         for given, expected in self.steps:
-            taken.append(timed(lambda given=given: self.call(given)))  # type: ignore[misc]
+            self.call(given)
             off = max(off, self._distance(expected))
         used = before - free_bytes()
         given = [one.copy() for one in self.steps[-1][0]]
@@ -235,10 +248,7 @@ class Ours:
             off = max(off, self._distance(self.steps[-1][1]))
         extra = used - self.about["arena"] - self.about["weights"]
         self._function("gpu_free", None)(None)
-        return {
-            "us": launched, "call_us": whole * 1e6, "first_ms": taken[0] * 1e3, "extra_mb": extra / 1e6,
-            "distance": off,
-        }  # fmt: skip
+        return {"us": launched, "call_us": whole * 1e6, "extra_mb": extra / 1e6, "distance": off}
 
 
 def timed(call: Callable[[], None]) -> float:
@@ -346,12 +356,29 @@ def measure(folder: Path, cases: Sequence[str], wanted: str, until: float) -> No
 
 
 def _ours(folder: Path, case: str, about: dict[str, Any], place: Path) -> dict[str, float]:
+    first = {"first_ms": _first_of_process(folder, case)}
     if not about.get("is_language"):
-        return Ours(folder, case, about, place).measured()
+        return first | Ours(folder, case, about, place).measured()
     from gpu_networks import DECODERS
 
     opened = gpu_language.Language(folder, case, about, place)
-    return opened.measured(DECODERS[case.rsplit("-", 1)[0]], free_bytes)
+    return first | opened.measured(DECODERS[case.rsplit("-", 1)[0]], free_bytes)
+
+
+def _first_of_process(folder: Path, case: str) -> float:
+    """Milliseconds of the first call of a process of its own; the driver keeps nothing that it compiles."""
+    command = [sys.executable, __file__, "--first", str(folder), case]
+    done = subprocess.run(command, env=os.environ | {NO_CACHE: "1"}, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip().splitlines()[-1])
+    return float(done.stdout)
+
+
+def first_call(folder: Path, case: str) -> float:
+    about = json.loads((folder / INDEX).read_text())[case]
+    with tempfile.TemporaryDirectory() as place:
+        kind = gpu_language.Language if about.get("is_language") else Ours
+        return float(kind(folder, case, about, Path(place)).first() * 1e3)
 
 
 def _cell(key: str, value: float | None) -> str:
@@ -367,7 +394,11 @@ def main() -> None:
     parser.add_argument("--measure", type=Path)
     parser.add_argument("--peers", choices=("none", "eager", "all"), default="all")
     parser.add_argument("--seconds", type=float, default=1e9, help="after which no peer is measured any more")
+    parser.add_argument("--first", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.first:
+        print(first_call(given.first, *given.cases))
+        return
     if given.build:
         build(given.build, given.cases or CASES)
     if given.measure:

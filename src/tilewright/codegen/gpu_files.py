@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 
-from tilewright.codegen.kernels import PREFIX_FILE, Instance
+from tilewright.codegen.kernels import PREFIX_FILE, Instance, headers
 from tilewright.codegen.texts import Text
 from tilewright.errors import instance, present
 from tilewright.planner.schedule.schedule import Schedule
@@ -18,8 +18,8 @@ from tilewright.toolchain.ptx import ptx
 HEADER = "gpu_runtime.h"
 SOURCES = (
     "gpu_calls.h", "gpu_networks.h", "gpu_cuda.c", "gpu_cuda_caller.h", "gpu_cuda_open.h", "gpu_cuda_load.h",
-    "gpu_cuda_state.h", "gpu_cuda_driver.h", "gpu_opencl.c", "gpu_opencl_open.h", "gpu_opencl_driver.h",
-    "gpu_on_host.c",
+    "gpu_cuda_constants.h", "gpu_cuda_state.h", "gpu_cuda_driver.h", "gpu_opencl.c", "gpu_opencl_open.h",
+    "gpu_opencl_driver.h", "gpu_on_host.c",
 )  # fmt: skip
 """Of the runtime: but for those of the one that is asked for, they are empty."""
 FUNCTIONS = (
@@ -29,9 +29,7 @@ FUNCTIONS = (
     "tw_gpu_ask", "tw_gpu_start", "tw_gpu_has_failed", "tw_gpu_fetch",
 )  # fmt: skip
 KERNEL = "gpu.h"
-"""What sources include that are kernels of a GPU."""
-MAKERS = ("gpu_each.h", "gpu_reduce.h")
-"""Headers that make kernels of what a source defines."""
+"""What sources of kernels of a GPU include, or a header that makes kernels of what they define."""
 ENTRY = "tw_kernel"
 """What sources call a kernel; its PTX has the name of the instance, which tools that watch a GPU show."""
 ITEMS = re.compile(r"^.*\btw_items_of_group = (\d+);\n", re.MULTILINE)
@@ -74,9 +72,8 @@ def files(schedule: Schedule, used: Sequence[Instance], texts: Mapping[str, Text
 
 def gpu_kernels(schedule: Schedule, used: Sequence[Instance]) -> list[Instance]:
     """Those with code for a GPU; operators may share one."""
-    target = schedule.target
-    by_file = {one.file: one for one in used if _is_gpu_kernel(one, target.kernel_text(one.kernel.source))}
-    return list(by_file.values())
+    read = schedule.target.kernel_text
+    return list({one.file: one for one in used if KERNEL in headers([one], read)}.values())
 
 
 def unread(definitions: Sequence[str]) -> tuple[str, ...]:
@@ -97,11 +94,6 @@ def text_of_lines(code: str) -> str:
     """What the lines in a file of code say."""
     lines = re.findall(r'^    "(.*)\\n",$', code, re.MULTILINE)
     return "".join(line.replace('\\"', '"').replace("\\\\", "\\") + "\n" for line in lines)
-
-
-def _is_gpu_kernel(used: Instance, source: str) -> bool:
-    made_by = ("TW_GPU_KERNEL(", "TW_GPU_PART(", *(f'#include "{name}"' for name in MAKERS))
-    return bool(used.kernel.around) or any(words in source for words in made_by)
 
 
 class _Codes:

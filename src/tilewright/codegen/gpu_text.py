@@ -7,6 +7,7 @@ from functools import cached_property
 
 from tilewright.codegen.arena_text import ArenaText
 from tilewright.codegen.gpu_files import HEADER, gpu_kernels
+from tilewright.codegen.kernels import Instance
 from tilewright.codegen.names import comment
 from tilewright.errors import instance
 from tilewright.ir.graph import State
@@ -50,25 +51,8 @@ void TILEWRIGHT_PROBE(int layer, int result, const void *data, unsigned long byt
         in_order = "0" if planned_layers(self.schedule) else "!WATCHED"
         table, kept = (f"{self.name}_kept", self._kept_table()) if self.kept_states else ("NULL", "")
         return f"""{self._memory()}
-{self._codes()}
 {kept}{"" if self._is_shared else "static "}const tw_gpu_network {self.name}_on_gpu = {{
-    &{self._memory_name}, {table}, {len(self.kept_states)}, {in_order}, {self._capability},
-    {self.name}_codes}};
-"""
-
-    def _codes(self) -> str:
-        """What the driver compiles when the network runs for the first time."""
-        codes = [f"TW_GPU_CODE_OF({one.function})" for one in gpu_kernels(self.schedule, self.writer.kernels)]
-        declared = "".join(f"extern tw_gpu_code {code};\n" for code in codes)
-        rows = "".join(f"    &{code},\n" for code in codes)
-        return f"""\
-#ifndef TW_GPU_HOST
-{declared}#endif
-static tw_gpu_code *const {self.name}_codes[] = {{
-#ifndef TW_GPU_HOST
-{rows}#endif
-    NULL,
-}};
+    &{self._memory_name}, {table}, {len(self.kept_states)}, {in_order}, {self._capability}}};
 """
 
     @property
@@ -89,7 +73,8 @@ extern const tw_gpu_network {self.name}_on_gpu;
 """
         names = [self.identifiers[name] for name in self.writer.used_constants]
         rows = [f"{{{name}, sizeof {name}, 0}}" for name in names]
-        return memory_definition(self._memory_name, rows, f"{self.macro}_ARENA_BYTES", is_static=True)
+        kernels = gpu_kernels(self.schedule, self.writer.kernels)
+        return memory_definition(self._memory_name, rows, f"{self.macro}_ARENA_BYTES", kernels, is_static=True)
 
     def _kept_table(self) -> str:
         rows = "".join(f"    {self._kept_row(state)}\n" for state in self.kept_states)
@@ -230,13 +215,26 @@ double {self.name}_gpu_microseconds(int repeats) {{ return tw_gpu_measured(&{sel
         return f"  {kind}const {own}_here = {function}({own}, {size}ul);\n"
 
 
-def memory_definition(name: str, rows: Sequence[str], arena_bytes: str, is_static: bool) -> str:
-    """What networks have in the memory of a GPU; every row is a constant."""
+def memory_definition(
+    name: str, rows: Sequence[str], arena_bytes: str, kernels: Sequence[Instance], is_static: bool
+) -> str:
+    """What networks have in the memory of a GPU; every row is a constant. The driver compiles all kernels when one of
+    the networks runs for the first time."""
     listed = "\n".join(f"    {row}," for row in rows) or "    {NULL, 0, 0},"
+    codes = [f"TW_GPU_CODE_OF({one.function})" for one in kernels]
+    declared = "".join(f"extern tw_gpu_code {code};\n" for code in codes)
+    loaded = "".join(f"    &{code},\n" for code in codes)
     return f"""
+#ifndef TW_GPU_HOST
+{declared}#endif
+static tw_gpu_code *const {name}_codes[] = {{
+#ifndef TW_GPU_HOST
+{loaded}#endif
+    NULL,
+}};
 static const tw_gpu_constant {name}_constants[] = {{
 {listed}
 }};
 {"static " if is_static else ""}tw_gpu_memory {name} = {{
-    {name}_constants, {len(rows)}, {arena_bytes}, NULL}};
+    {name}_constants, {len(rows)}, {arena_bytes}, {name}_codes, NULL}};
 """

@@ -130,7 +130,9 @@ class ModelC:
         """What the networks have in the memory of a GPU."""
         layout = self.modes.layout
         rows = [f"{{NULL, {size}, {layout.offsets[symbol]}}}" for symbol, size in layout.sizes.items()]
-        memory = memory_definition(self.modes.gpu_memory, rows, f"{self.name.upper()}_MEMORY_BYTES", is_static=False)
+        kernels = gpu_files.gpu_kernels(self.modes.decode.schedule, self.kernels)
+        arena = f"{self.name.upper()}_MEMORY_BYTES"
+        memory = memory_definition(self.modes.gpu_memory, rows, arena, kernels, is_static=False)
         return f"""\
 /* What the networks of {self.name} have in the memory of a GPU: parts of the weights, and arenas. */
 #include "calls.h"

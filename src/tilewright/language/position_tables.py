@@ -30,6 +30,7 @@ from tilewright.ops.add import Add
 from tilewright.ops.cast import Cast
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.gather import Gather
+from tilewright.ops.maskedattention import MaskedAttention
 from tilewright.ops.softmax import Softmax
 from tilewright.passes import apply
 from tilewright.passes.canonicalize_attention import CANONICALIZE_LANGUAGE
@@ -198,7 +199,7 @@ def _with_position(graph: Graph, tables: Mapping[str, tuple[Array, int]], tokens
 
 def attentions(where: str, graph: Graph) -> list[TensorType]:
     """The keys of every attention: [1, tokens, heads, channels]; refuses what is not recognised."""
-    fused = apply(graph, (*pipeline.PASSES, fuse_attention(lambda op, types: True)))
+    fused = apply(graph, (*pipeline.PASSES, fuse_attention(lambda op, types: not isinstance(op, MaskedAttention))))
     for node in fused.nodes:
         if isinstance(node.op, Softmax):
             raise CompileError(

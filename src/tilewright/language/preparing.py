@@ -24,6 +24,7 @@ from tilewright.language.text.tokenizer import Tokenizer
 from tilewright.language.windows import with_windows
 from tilewright.ops.argmax import ArgMax
 from tilewright.ops.dequantizelinear import DequantizeLinear
+from tilewright.ops.maskedattention import MaskedAttention
 from tilewright.ops.slice import Slice
 from tilewright.passes import apply
 from tilewright.passes.fuse_attention import fuse_attention
@@ -106,7 +107,11 @@ def _quantised(
 def with_one_attention(graph_of: Callable[[int], Graph], tokens: int) -> Graph:
     """A graph of 1 to so many tokens at once whose attentions are single operators, from graphs of a number of them:
     there masks are recognised, and gone."""
-    passes = (*pipeline.QUANTISING, *pipeline.PASSES, fuse_attention(lambda op, types: True))
+    passes = (
+        *pipeline.QUANTISING,
+        *pipeline.PASSES,
+        fuse_attention(lambda op, types: not isinstance(op, MaskedAttention)),
+    )
     return of_any_tokens(lambda count: apply(graph_of(count), passes), tokens)
 
 

@@ -145,7 +145,15 @@ class _Found:
         types = {name: TensorType(graph.types[tensors[name]].dtype, part.shape) for name, part in parts.items()}
         if written.table:
             types["table"] = graph.types[written.table]
+        if written.mask:
+            types["mask"] = TensorType(graph.types[written.mask].dtype, mask_shape(graph, written.mask))
         return types | {"Y": TensorType(graph.types[node.key].dtype, (*self.queries.shape[:3], self.values.shape[3]))}
+
+
+def mask_shape(graph: Graph, mask: str) -> Shape:
+    """As it broadcasts with scores."""
+    shape = graph.types[mask].shape
+    return (1,) * (4 - len(shape)) + shape
 
 
 def _found(graph: Graph, takes: Takes, node: Node) -> _Found | None:
@@ -196,9 +204,14 @@ class _Fusing:
             return None
         inputs = [self._tokens_first(builder, part) for part in (found.queries, found.keys, found.values)]
         inputs += [found.written.table] if found.written.table else []
+        inputs += [self._mask(builder, found.written.mask)] if found.written.mask else []
         (result,) = builder.add(found.written.op, inputs)
         self._give(node, builder, result)
         return {node.key: node.key}
+
+    def _mask(self, builder: Builder, mask: str) -> str:
+        name, shape = self.renamed.get(mask, mask), mask_shape(self.graph, mask)
+        return name if builder.type_of(name).shape == shape else builder.add(Reshape(shape), [name])[0]
 
     def _tokens_first(self, builder: Builder, part: Origin) -> str:
         kept = [axis for axis in part.axes if axis != ADDED]

@@ -10,7 +10,7 @@ import numpy as np
 
 from tilewright.errors import CompileError
 from tilewright.ir.graph import Builder, Graph, Node, State, rebuild
-from tilewright.ir.half_floats import LARGEST, infer
+from tilewright.ir.half_floats import HALF, LARGEST, infer
 from tilewright.ir.types import Array, element
 from tilewright.ir.unused import drop_unused
 from tilewright.ops.cast import Cast
@@ -36,7 +36,8 @@ MOST_NAMED = 8
 
 
 def run(graph: Graph, dtype: str, short: Short) -> Graph:
-    wanted = _paying(graph, {node.key: found for node in graph.nodes if (found := short(graph, node)) is not None})
+    every = {node.key: found for node in graph.nodes if (found := short(graph, node)) is not None}
+    wanted = _paying(graph, _read_short(graph, every))
     if not wanted:
         return graph
     states = {state.name: state for state in graph.states if _is_narrowed(graph, state, wanted)}
@@ -56,6 +57,27 @@ def _paying(graph: Graph, wanted: Mapping[str, Collection[str]]) -> dict[str, Co
         if pays([node for node in region if node.key in wanted]):
             found |= {node.key: wanted[node.key] for node in region if node.key in wanted}
     return found
+
+
+def _read_short(graph: Graph, wanted: Mapping[str, Collection[str]]) -> dict[str, Collection[str]]:
+    """Without layers that make nothing but what others read in 32 bits, such as a mask of an attention."""
+    found, ends = dict(wanted), {*graph.outputs, *(state.after for state in graph.states)}
+    for node in reversed(graph.nodes):
+        is_read = any(name in ends or _is_read_short(graph, name, found) for name in node.outputs if name)
+        if not is_read and not node.op.multiplies:
+            found.pop(node.key, None)
+    return found
+
+
+def _is_read_short(graph: Graph, tensor: str, wanted: Mapping[str, Collection[str]]) -> bool:
+    for node in graph.consumers.get(tensor, ()):
+        named = {name for name, read in node.operands().items() if read == tensor}
+        if node.op.view and (node.key in graph.outputs or _is_read_short(graph, node.key, wanted)):
+            return True
+        is_narrowed = isinstance(node.op, Cast) and node.op.to in HALF
+        if not node.op.view and (is_narrowed or not named.isdisjoint(wanted.get(node.key, ()))):
+            return True
+    return False
 
 
 def pays(nodes: Sequence[Node]) -> bool:

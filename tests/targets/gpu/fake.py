@@ -66,6 +66,11 @@ class Fake:
         """Of code, which may be several kernels."""
         return int(ctypes.c_int.in_dll(self.driver, "fake_loads").value)
 
+    @property
+    def buffers(self) -> int:
+        """Memory of this machine that is left for the GPU to read."""
+        return int(ctypes.c_size_t.in_dll(self.driver, "fake_buffers").value)
+
     def load(self, graph: Graph) -> LoadedNetwork:
         return self.program(graph).load()
 

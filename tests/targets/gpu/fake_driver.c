@@ -2,6 +2,7 @@
  * functions of the library that FAKE_KERNELS names, by the names of their entries, and do nothing without one. What
  * FAKE names fails; with FAKE_TALKS everything that is waited for is told. */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +44,7 @@ static int launches, graphs, loads_in_capture;
 static graph *recorded;
 size_t fake_allocated;
 int fake_loads; /* of code, which may be several kernels */
-int fake_contexts; /* that the thread has on top of its own */
+__thread int fake_contexts; /* that the thread has on top of its own */
 
 static int fails(const char *what) {
   const char *const asked = getenv("FAKE");
@@ -51,7 +52,7 @@ static int fails(const char *what) {
 }
 
 int cuInit(unsigned flags) { return flags || fails("no device") ? 100 : 0; }
-int cuDriverGetVersion(int *version) { return *version = fails("old driver") ? 12020 : 13000, 0; }
+int cuDriverGetVersion(int *version) { return *version = fails("old driver") || fails("driver of CUDA 12") ? 12020 : 13000, 0; }
 int cuGetErrorString(int error, const char **text) { return *text = error == 700 ? "illegal address" : "other", 0; }
 int cuDeviceGet(int *device, int number) { return *device = number, 0; }
 int cuDeviceGetName(char *name, int bytes, int device) { return snprintf(name, (size_t)bytes, "GPU %d", device), 0; }
@@ -90,6 +91,19 @@ int cuMemFree_v2(address memory) {
   }
   return 1;
 }
+size_t fake_buffers; /* of this machine, that a GPU reads itself */
+static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
+static void count_buffers(size_t more) {
+  pthread_mutex_lock(&counting);
+  fake_buffers += more;
+  pthread_mutex_unlock(&counting);
+}
+int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags) {
+  if (fails("no buffers")) return 2;
+  count_buffers(1);
+  return *memory = malloc(bytes), flags;
+}
+int cuMemFreeHost(void *memory) { return count_buffers((size_t)-1), free(memory), 0; }
 int cuPointerGetAttribute(int *value, int attribute, address pointer) {
   for (int at = 0; at < MOST_PIECES; at++) {
     if (!pieces[at].start || pointer < pieces[at].start || pointer >= pieces[at].start + pieces[at].bytes) continue;
@@ -142,6 +156,7 @@ int cuMemcpyDtoDAsync_v2(address to, address from, size_t bytes, void *stream) {
   return stream ? 0 : 1;
 }
 int cuStreamCreate(void **stream, unsigned flags) { return *stream = calloc(1, 1), flags != 1; }
+int cuStreamDestroy_v2(void *stream) { return free(stream), 0; }
 int cuStreamSynchronize(void *stream) {
   catch_up(stream);
   if (getenv("FAKE_TALKS")) {
@@ -258,6 +273,7 @@ int cuGraphLaunch(void *made, void *stream) {
 int cuGraphDestroy(void *unused) { return unused ? 0 : 1; }
 int cuGraphExecDestroy(void *made) { return made ? 0 : 1; }
 int cuEventCreate(void **made, unsigned flags) { return *made = calloc(1, sizeof(event)), flags; }
+int cuEventDestroy_v2(void *made) { return free(made), 0; }
 int cuEventRecord(void *made, void *stream) { return *(event *)made = (event){stream, graphs}, 0; }
 int cuStreamWaitEvent(void *stream, void *made, unsigned flags) {
   catch_up(((event *)made)->stream);

@@ -14,14 +14,18 @@ import pytest
 from tests.support.checks import Case
 from tests.targets.gpu.test_kernels import MAKERS, elements, made
 from tilewright import pipeline
-from tilewright.codegen.gpu_files import CODE, SOURCES, text_of_lines
-from tilewright.ir.graph import Builder
-from tilewright.ir.types import type_of
+from tilewright.codegen.gpu_files import CODE, SOURCES, gpu_kernels, text_of_lines
+from tilewright.codegen.kernels import Instance
+from tilewright.ir.graph import Builder, Graph
+from tilewright.ir.types import TensorType, type_of
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
+from tilewright.ops.relu import Relu
 from tilewright.passes import narrow_floats
 from tilewright.target.settings import Settings
 from tilewright.targets.gpu import few_rows, plain
+from tilewright.targets.gpu.target import COMPUTING, CPU_KERNELS
+from tilewright.targets.gpu.transfers import TRANSFERS
 
 CHIPS = ("sm_80", "sm_90a", "sm_100")
 NEWER = re.compile(r"^.*(griddepcontrol|cluster|wgmma).*\n", re.MULTILINE)
@@ -135,3 +139,20 @@ def test_all_other_kernels_assemble_without_spills(precision: str, tmp_path: Pat
     assert len(found) > 80
     for code in found.values():
         assert spills(assembled(code, tmp_path)) == []
+
+
+@pytest.mark.fast
+def test_every_kernel_of_the_gpu_has_code() -> None:
+    """But for copies between memories: whatever header makes kernels of what a source defines."""
+    made = [Instance(kernel, (("Y", "float32"),)) for kernel in COMPUTING]
+    schedule = pipeline.prediction(relu(), "gpu")
+    assert gpu_kernels(schedule, made) == list({one.file: one for one in made}.values())
+    copies = [Instance(kernel, ()) for kernel in (TRANSFERS.into, TRANSFERS.out_of)]
+    portable = [Instance(kernel, ()) for kernel in CPU_KERNELS]
+    assert gpu_kernels(schedule, [*copies, *portable]) == []
+
+
+def relu() -> Graph:
+    builder = Builder("relu")
+    builder.output(builder.add(Relu(), [builder.input("x", TensorType("float32", (4,)))])[0])
+    return builder.build()

@@ -16,6 +16,7 @@ from tilewright.codegen import folder
 from tilewright.ir.graph import Builder
 from tilewright.ir.types import TensorType
 from tilewright.ops.cumsum import CumSum
+from tilewright.ops.matmul import MatMul
 from tilewright.ops.relu import Relu
 from tilewright.ops.sigmoid import Sigmoid
 from tilewright.toolchain.compiler import compile_objects, find_compiler, link_without_runtime
@@ -89,9 +90,9 @@ def test_failures(program: Path, fake: str) -> None:
     assert hint in text
 
 
-@pytest.mark.parametrize(("trouble", "loads"), [("", 1), ("bad together", 2)])
+@pytest.mark.parametrize(("trouble", "loads"), [("", 1), ("bad together", 2), ("driver of CUDA 12", 2)])
 def test_kernels_are_compiled_together(fake: Fake, trouble: str, loads: int) -> None:
-    """As one text; where a driver does not take that, one by one."""
+    """As one text; one by one where a driver does not take that, or is older than those that do so in threads."""
     builder = Builder("two")
     (first,) = builder.add(Relu(), [builder.input("x", TensorType("float32", (20,)))])
     builder.output(builder.add(Sigmoid(), [first])[0], "y")
@@ -112,3 +113,19 @@ def test_groups_that_begin_early_are_even(fake: Fake) -> None:
         network, x = fake.load(builder.build()), np.linspace(-2, 2, count, dtype=np.float32)
         for _ in range(3):
             np.testing.assert_allclose(network(x), 1 / (1 + np.exp(-np.maximum(x, 0))), rtol=1e-6)
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("trouble", ["", "no buffers"])
+def test_many_weights_are_copied_by_threads(fake: Fake, trouble: str) -> None:
+    """Through buffers, where there is memory for these."""
+    builder, size = Builder("large"), 2900
+    weights = np.random.default_rng(1).standard_normal((size, size), np.float32)
+    x = builder.input("x", TensorType("float32", (1, size)))
+    product = builder.add(MatMul(trans_b=True), [x, builder.constant(weights)])
+    builder.output(product[0], "y")
+    fake.fails(trouble)
+    network, given = fake.load(builder.build()), np.random.default_rng(2).standard_normal((1, size), np.float32)
+    for _ in range(2):
+        np.testing.assert_allclose(network(given), given @ weights.T, rtol=1e-3, atol=1e-3)
+    assert fake.buffers == fake.contexts == 0

@@ -16,7 +16,9 @@ from tilewright.ops._scaling import Scaling
 from tilewright.ops.add import Add
 from tilewright.ops.div import Div
 from tilewright.ops.fusedattention import FusedAttention
+from tilewright.ops.isnan import IsNaN
 from tilewright.ops.limitedattention import LimitedAttention
+from tilewright.ops.maskedattention import MaskedAttention
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.mul import Mul
 from tilewright.ops.qlinearattention import QLinearAttention
@@ -25,6 +27,7 @@ from tilewright.ops.qlinearsoftmax import QLinearSoftmax
 from tilewright.ops.reshape import Reshape
 from tilewright.ops.softmax import Softmax
 from tilewright.ops.tanh import Tanh
+from tilewright.ops.where import Where
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.records import dataclass
 
@@ -46,6 +49,8 @@ class Written:
     """Of the softmax; empty for floats."""
     shape: Shape
     """Of the scores: batch, heads, queries, keys."""
+    mask: str = ""
+    """What a masked attention adds to the scores, or hides them by."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +66,17 @@ class Shares:
     scale: float = 1.0
     cap: float = 0.0
     """What scores are bent below: cap * tanh(score / cap); 0: nothing."""
+    operand: str = ""
+    """A mask that is a tensor."""
+    masking: MaskedAttention = MaskedAttention()
+    """What that does."""
 
 
 def written_attention(graph: Graph, node: Node) -> Written | None:
     """What a node ends, if that is an attention."""
     mixing = plain_product(graph, node)
     source = _maker(graph, node, node.inputs[0], through_views=True) if mixing else None
-    shares = _shares(graph, source) if source else None
+    shares = _guarded_shares(graph, source) if source else None
     product = _maker(graph, shares.reader, shares.scores, through_views=True) if shares else None
     scoring = plain_product(graph, product) if product else None
     if mixing is None or shares is None or product is None or scoring is None or mixing.trans_b:
@@ -76,10 +85,12 @@ def written_attention(graph: Graph, node: Node) -> Written | None:
     op = _operator(graph, shares, product, node)
     seeing = None if shape is None or op is None else _seeing(op, shares.mask, *shape[-2:])
     queries = None if shape is None else _queries(graph, product.inputs[0], shape)
-    if seeing is None or queries is None or shape is None:
+    if seeing is None or queries is None or shape is None or not _fits(graph, shares.operand, shape):
         return None
     table = shares.node.inputs[-1] if isinstance(seeing, QLinearAttention) else ""
-    return Written(seeing, queries, product.inputs[1], not scoring.trans_b, node.inputs[1], table, shape)
+    return Written(
+        seeing, queries, product.inputs[1], not scoring.trans_b, node.inputs[1], table, shape, shares.operand
+    )
 
 
 def _seeing(op: AttentionRows, mask: Array | None, queries: int, keys: int) -> AttentionRows | None:
@@ -153,8 +164,35 @@ def _shares(graph: Graph, node: Node) -> Shares | None:
     return None
 
 
+def _guarded_shares(graph: Graph, node: Node) -> Shares | None:
+    """Of a softmax whose rows without any key are made zeros."""
+    softmax = _guarded(graph, node)
+    found = _shares(graph, softmax or node)
+    if softmax is None or found is None:
+        return found
+    return replace(found, masking=replace(found.masking, empty_is_zero=True)) if found.operand else None
+
+
+def _guarded(graph: Graph, node: Node) -> Node | None:
+    """The softmax whose elements a node takes, but for zeros in place of what is no number."""
+    if not isinstance(node.op, Where) or not _is_zero(graph, node.inputs[1]):
+        return None
+    test, softmax = (graph.producers.get(node.inputs[at]) for at in (0, 2))
+    if test is None or softmax is None or not isinstance(test.op, IsNaN) or not isinstance(softmax.op, Softmax):
+        return None
+    readers = {reader.key for reader in graph.consumers[softmax.key]}
+    is_own = test.inputs[0] == softmax.key and readers == {test.key, node.key} and softmax.key not in graph.sinks
+    return softmax if is_own and is_only_reader(graph, node, test.key) else None
+
+
+def _is_zero(graph: Graph, tensor: str) -> bool:
+    value = graph.constants.get(tensor)
+    return value is not None and not np.any(value)
+
+
 def _float_shares(graph: Graph, node: Node) -> Shares | None:
-    found = _scaled(graph, _capped(graph, _masked(graph, Shares(node, node, node.inputs[0], None))))
+    found = _with_operand(graph, _masked(graph, Shares(node, node, node.inputs[0], None)))
+    found = _scaled(graph, _capped(graph, found if found.mask is not None else _masked(graph, found)))
     # Heads that share keys may have been written as rows of one product.
     scores, shares = graph.types[found.scores], graph.types[node.key]
     return found if scores.elements == shares.elements and scores.shape[-1:] == shares.shape[-1:] else None
@@ -167,9 +205,56 @@ def _masked(graph: Graph, shares: Shares) -> Shares:
     if source is None or found is None:
         return shares
     hidden = found[1] <= HIDING
-    if np.any(found[1][~hidden]):
+    if np.any(found[1][~hidden]) or not _is_causal(graph, shares, ~hidden):
         return shares
     return replace(shares, reader=source, scores=found[0], mask=np.atleast_2d(~hidden))
+
+
+def _is_causal(graph: Graph, shares: Shares, shown: Array) -> bool:
+    shape = graph.types[shares.node.key].shape
+    return len(shape) > 1 and _first_seen(np.atleast_2d(shown), *shape[-2:]) is not None
+
+
+def _with_operand(graph: Graph, shares: Shares) -> Shares:
+    """Without any other tensor that is added to the scores, or that hides some of them."""
+    source = _maker(graph, shares.reader, shares.scores)
+    if source is None or graph.types[source.key].shape != graph.types[shares.node.key].shape:
+        return shares
+    if isinstance(source.op, Add):
+        for scores, mask in (source.inputs, source.inputs[::-1]):
+            if _is_scored(graph, source, scores):
+                return replace(shares, reader=source, scores=scores, operand=mask)
+    if isinstance(source.op, Where):
+        return _hiding(graph, shares, source)
+    return shares
+
+
+def _hiding(graph: Graph, shares: Shares, node: Node) -> Shares:
+    for at, other in ((1, 2), (2, 1)):
+        hidden = graph.constants.get(node.inputs[other])
+        if hidden is not None and hidden.size == 1 and _is_scored(graph, node, node.inputs[at]):
+            masking = MaskedAttention(shows=at == 1, hidden=float(hidden.flat[0]))
+            return replace(shares, reader=node, scores=node.inputs[at], operand=node.inputs[0], masking=masking)
+    return shares
+
+
+def _is_scored(graph: Graph, reader: Node, tensor: str) -> bool:
+    """Whether a product makes a tensor, which is then scaled or bent or hidden in part."""
+    source = _maker(graph, reader, tensor, through_views=True)
+    if source is None or isinstance(source.op, MatMul):
+        return source is not None and plain_product(graph, source) is not None
+    if not isinstance(source.op, Mul | Div | Tanh | Add):
+        return False
+    found = (source.inputs[0], None) if isinstance(source.op, Tanh) else _with_constant(graph, source)
+    return found is not None and _is_scored(graph, source, found[0])
+
+
+def _fits(graph: Graph, mask: str, scores: Shape) -> bool:
+    """Whether a mask, where there is one, broadcasts with the scores."""
+    if not mask:
+        return True
+    shape = _four_axes((1,) * (3 - len(graph.types[mask].shape)) + graph.types[mask].shape)
+    return shape is not None and all(size in (1, most) for size, most in zip(shape, scores, strict=True))
 
 
 def _capped(graph: Graph, shares: Shares) -> Shares:
@@ -215,6 +300,8 @@ def _operator(graph: Graph, shares: Shares, scoring: Node, mixing: Node) -> Atte
     if products[1].alpha != 1.0:
         return None
     scale = shares.scale * products[0].alpha
+    if shares.operand:
+        return None if shares.cap else replace(shares.masking, scale=scale)
     return LimitedAttention(scale=scale * shares.cap, cap=shares.cap) if shares.cap else FusedAttention(scale=scale)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from functools import partial
 
 from tilewright.errors import instance
 from tilewright.ir.op import Op, Params
+from tilewright.ir.types import TensorType
 from tilewright.ops.fusedattention import FusedAttention
 from tilewright.ops.limitedattention import LimitedAttention
+from tilewright.ops.maskedattention import MaskedAttention
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.gpu import turned
 from tilewright.targets.gpu.cached_attention import CachedAttention, caching
@@ -19,6 +21,10 @@ from tilewright.targets.gpu.turned import TurnedAttention, turning
 CHANNELS = (64, 128)
 """Most of a query, key or value: those of several tokens are in shared memory at once. Kernels for fewer of them need
 fewer registers."""
+MASKS = frozenset({"float32", "bool"})
+"""Which stay so where floats have 16 bits, whose range is too small for what hides a score."""
+FORMS: dict[type[Op], str] = {LimitedAttention: "_limited", MaskedAttention: "_masked"}
+"""Of a kernel: only what an operator needs is compiled."""
 FEW_QUERIES = 4
 """Of which each has a group."""
 
@@ -37,7 +43,19 @@ def attention_params(op: Op, types: Types) -> Params:
     limits: Params = {}
     if isinstance(attention, LimitedAttention):
         limits = {"window": attention.window, "cap": attention.cap}
+    if isinstance(attention, MaskedAttention):
+        limits = mask_params(attention, types["mask"])
     return {"rows": attention.geometry(own), "scale": attention.scale, **steps, "interleaved": interleaved, **limits}
+
+
+def mask_params(attention: MaskedAttention, mask: TensorType) -> Params:
+    names = ("mask_batch", "mask_head", "mask_query", "mask_key")
+    steps = [math.prod(mask.shape[axis + 1 :]) if size > 1 else 0 for axis, size in enumerate(mask.shape)]
+    empty_is_zero = int(attention.empty_is_zero)
+    return {
+        **dict(zip(names, steps, strict=True)), "shows": int(attention.shows), "hidden": attention.hidden,
+        "empty_is_zero": empty_is_zero,
+    }  # fmt: skip
 
 
 def too_many_channels(most: int, op: Op, types: Types) -> str | None:
@@ -53,36 +71,35 @@ def too_many_queries(most: int, op: Op, types: Types) -> str | None:
     return too_many_channels(most, op, types)
 
 
-def kernels(source: str, reason: Callable[[Op, Types], str | None], around: str = "") -> tuple[Kernel, ...]:
-    return tuple(
-        short
-        for op in (FusedAttention, LimitedAttention, JoinedAttention)
-        for short in stored(
-            Kernel(
-                op, source, "Q K V position:int32 -> Y", {}, attention_params, unsupported_reason=reason,
-                header="gpu_attention.h", around=around,
-            ),
-            "Q K V Y",
-        )
+def channels(op: type[Op], most: int) -> str:
+    """The header of kernels for heads with so many."""
+    return f"gpu_channels_{most}{FORMS.get(op, '')}.h"
+
+
+def any_queries(op: type[Op], most: int) -> tuple[Kernel, ...]:
+    signature, masks = "Q K V position:int32 -> Y", dict[str, frozenset[str]]()
+    if op is MaskedAttention:
+        signature, masks = "Q K V position:int32 mask -> Y", {"mask": MASKS}
+    kernel = Kernel(
+        op, "gpu_attention.c", signature, masks, attention_params,
+        unsupported_reason=partial(too_many_channels, most), header="gpu_attention.h", around=channels(op, most),
     )  # fmt: skip
+    return stored(kernel, "Q K V Y")
 
 
 def few_queries(op: type[Op], most: int) -> tuple[Kernel, ...]:
     kernel = Kernel(
         op, "gpu_attention_few.c", "Q K V position:int32 cosine sine key value -> Y keys values", {}, attention_params,
-        unsupported_reason=partial(too_many_queries, most), header="gpu_attention.h", around=f"gpu_channels_{most}.h",
+        unsupported_reason=partial(too_many_queries, most), header="gpu_attention.h", around=channels(op, most),
     )  # fmt: skip
     return stored(kernel, "Q K V key value Y keys values", "cosine sine")
 
 
 FEW = (FusedAttention, LimitedAttention, JoinedAttention, TurnedAttention, CachedAttention)
+ANY = (FusedAttention, LimitedAttention, JoinedAttention, MaskedAttention)
 KERNELS = (
     *(kernel for op in FEW for most in CHANNELS for kernel in few_queries(op, most)),
-    *(
-        kernel
-        for most in CHANNELS
-        for kernel in kernels("gpu_attention.c", partial(too_many_channels, most), f"gpu_channels_{most}.h")
-    ),
+    *(kernel for most in CHANNELS for op in ANY for kernel in any_queries(op, most)),
     *turned.KERNELS,
 )
 

@@ -9,7 +9,7 @@
 
 #include "fast_exp.h"
 #include "gpu_async.h"
-#include "gpu_attention.h"
+#include "gpu_attention_limits.h"
 #include "gpu_unroll.h"
 #include "half.h"
 
@@ -26,6 +26,15 @@
 #endif
 #ifndef TW_Y_STORE
 #define TW_Y_STORE(value) (value)
+#endif
+#ifdef TW_MASKED
+#define TW_MASK_DECLARED const TW_MASK *mask,
+#define TW_MASK_GIVEN mask,
+#define TW_AT_ONCE 4
+#else
+#define TW_MASK_DECLARED
+#define TW_MASK_GIVEN
+#define TW_AT_ONCE 4
 #endif
 
 enum {
@@ -56,6 +65,9 @@ typedef struct {
   int32_t first_row, seen;   /* by the last of its rows */
   int32_t first;             /* key that one of its rows sees */
   int32_t k_parts, v_parts;  /* of so many channels */
+#ifdef TW_MASKED
+  const TW_MASK *mask;
+#endif
 } tw_work;
 
 /* What an item keeps of its row: the largest score, the sum of weights, weighted values. */
@@ -71,6 +83,35 @@ TW_GPU int32_t tw_rows_there(const tw_work *w) { return w->p->rows.queries * w->
 /* Where a row's queries or results begin, so many channels each and so far from token to token. */
 TW_GPU int64_t tw_row_at(const tw_work *w, int32_t row, int32_t channels, int32_t token) {
   return (int64_t)tw_query_of(w, row) * token + (w->first_row + row) % w->p->rows.repeat * channels;
+}
+
+/* A score with what the mask of a key adds to it, or has in its place. */
+TW_GPU float tw_masked(const tw_work *w, float score, int32_t row, int32_t token) {
+#ifdef TW_MASKED
+  const tw_gpu_attention_params *const p = w->p;
+  const int32_t head = TW_GROUP_Y * p->rows.repeat + (w->first_row + row) % p->rows.repeat;
+  if (w->first_row + row >= tw_rows_there(w)) return score;
+  const int64_t of_head = (int64_t)TW_GROUP_Z * p->mask_batch + (int64_t)head * p->mask_head;
+  const TW_MASK mask = w->mask[of_head + tw_query_of(w, row) * p->mask_query + token * p->mask_key];
+#if TW_MASK_IS_FLOAT
+  return score + mask;
+#else
+  return !mask == !p->shows ? score : p->hidden;
+#endif
+#else
+  (void)w, (void)row, (void)token;
+  return score;
+#endif
+}
+
+/* Whether results are zeros, as no key has a weight. */
+TW_GPU int32_t tw_is_empty(const tw_work *w, float sum) {
+#ifdef TW_MASKED
+  return w->p->empty_is_zero && !(sum > 0.0f);
+#else
+  (void)w, (void)sum;
+  return 0;
+#endif
 }
 
 #if TW_Q_IS_HALF && TW_IS_ASYNC
@@ -125,7 +166,8 @@ TW_GPU void tw_add_products(float *score, int32_t buffer, int32_t part, int32_t 
   const int32_t row = t / TW_KEYS * TW_OWN_ROWS, key = t % TW_KEYS;
   const TW_LOCAL tw_four *const k = tw_buffers + (buffer * TW_BUFFER + key * TW_PITCH) / 4;
   const TW_LOCAL tw_four *const q = tw_queries + (row * TW_Q_PITCH + part * TW_PART) / 4;
-  TW_UNROLL for (int32_t four = 0; four < TW_PART / 4; four++) {
+  TW_UNROLL_BY(TW_AT_ONCE)
+  for (int32_t four = 0; four < TW_PART / 4; four++) {
     const tw_four b = k[four];
     TW_UNROLL for (int32_t r = 0; r < TW_OWN_ROWS; r++) {
       const tw_four a = q[r * TW_Q_PITCH / 4 + four];
@@ -136,13 +178,20 @@ TW_GPU void tw_add_products(float *score, int32_t buffer, int32_t part, int32_t 
 
 /* Scores go to shared memory; those of keys that a row does not see have no weight. */
 TW_GPU void tw_store_scores(const tw_work *w, const float *score, int32_t block, int32_t t) {
-  const int32_t row = t / TW_KEYS * TW_OWN_ROWS, key = t % TW_KEYS;
+  const int32_t row = t / TW_KEYS * TW_OWN_ROWS, key = t % TW_KEYS, token = block * TW_KEYS + key;
+  TW_LOCAL float *const to = (TW_LOCAL float *)tw_scores + row * TW_PITCH + key;
   TW_UNROLL for (int32_t r = 0; r < TW_OWN_ROWS; r++) {
     const int32_t seen = tw_keys_seen(&w->p->rows, tw_query_of(w, row + r), w->position);
-    const int32_t token = block * TW_KEYS + key, is_seen = token < seen && token >= tw_first_seen(w->p, seen);
-    const float bent = tw_bent(w->p, score[r] * w->p->scale);
-    ((TW_LOCAL float *)tw_scores)[(row + r) * TW_PITCH + key] = is_seen ? bent : -INFINITY;
+    const int32_t is_seen = token < seen && token >= tw_first_seen(w->p, seen);
+    to[r * TW_PITCH] = is_seen ? tw_bent(w->p, score[r] * w->p->scale) : -INFINITY;
   }
+#ifdef TW_MASKED
+  TW_UNROLL_BY(1)
+  for (int32_t r = 0; r < TW_OWN_ROWS; r++) {
+    const int32_t seen = tw_keys_seen(&w->p->rows, tw_query_of(w, row + r), w->position);
+    if (token < seen) to[r * TW_PITCH] = tw_masked(w, to[r * TW_PITCH], row + r, token);
+  }
+#endif
 }
 
 TW_GPU void tw_find_largest(tw_mix *mix, int32_t t) {
@@ -174,7 +223,8 @@ TW_GPU void tw_weigh(tw_mix *mix, int32_t t) {
 TW_GPU void tw_add_values(tw_four *mixed, float *sum, int32_t buffer, int32_t t) {
   const TW_LOCAL tw_four *const weights = tw_scores + t / TW_ALONG * TW_PITCH / 4;
   const TW_LOCAL tw_four *const v = tw_buffers + buffer * TW_BUFFER / 4 + t % TW_ALONG;
-  TW_UNROLL for (int32_t four = 0; four < TW_KEYS / 4; four++) {
+  TW_UNROLL_BY(TW_AT_ONCE)
+  for (int32_t four = 0; four < TW_KEYS / 4; four++) {
     const tw_four weight = weights[four];
     TW_UNROLL for (int32_t key = 0; key < 4; key++) {
       const tw_four value = v[(four * 4 + key) * TW_PITCH / 4];
@@ -188,11 +238,12 @@ TW_GPU void tw_store_row(const tw_work *w, const tw_mix *mix, int32_t t) {
   const int32_t row = t / TW_ALONG, width = w->p->rows.width;
   if (w->first_row + row >= tw_rows_there(w)) return;
   TW_Y *const y = w->y + tw_row_at(w, row, width, w->p->rows.groups * w->p->rows.repeat * width);
+  const int32_t is_empty = tw_is_empty(w, mix->sum);
   const float unit = 1.0f / mix->sum;
   TW_UNROLL for (int32_t part = 0; part < TW_MOST_PARTS; part++) {
     TW_UNROLL for (int32_t i = 0; i < 4; i++) {
       const int32_t channel = part * TW_PART + t % TW_ALONG * 4 + i;
-      if (channel < width) y[channel] = TW_Y_STORE(mix->mixed[part].at[i] * unit);
+      if (channel < width) y[channel] = TW_Y_STORE(is_empty ? 0.0f : mix->mixed[part].at[i] * unit);
     }
   }
 }
@@ -213,7 +264,7 @@ static inline tw_grid grid(const tw_gpu_attention_params *params) {
   }
 
 TW_GPU void group(const tw_gpu_attention_params *params, const TW_Q *q, const TW_Q *k, const TW_Q *v,
-                  const int32_t *position, TW_Y *y) {
+                  const int32_t *position, TW_MASK_DECLARED TW_Y *y) {
   const tw_attention_rows *const r = &params->rows;
   if (!k) {
     k = q + r->groups * r->repeat * r->length;
@@ -228,7 +279,12 @@ TW_GPU void group(const tw_gpu_attention_params *params, const TW_Q *q, const TW
       v + key * params->v_token + TW_GROUP_Y * r->width,
       y + (query * r->groups * r->repeat + head) * r->width,
       position, first_row, tw_keys_seen(r, last_row / r->repeat, position),
-      tw_first_seen(params, tw_keys_seen(r, first_row / r->repeat, position)), (r->length + TW_PART - 1) / TW_PART, (r->width + TW_PART - 1) / TW_PART};
+      tw_first_seen(params, tw_keys_seen(r, first_row / r->repeat, position)),
+      (r->length + TW_PART - 1) / TW_PART, (r->width + TW_PART - 1) / TW_PART,
+#ifdef TW_MASKED
+      mask,
+#endif
+  };
 #if TW_Q_IS_HALF && TW_IS_ASYNC
   if (!((r->length | r->width) & 7)) {
     TW_ITEMS(t) { tw_on_tensor_cores(&w, TW_PART * TW_MOST_PARTS, t); }
@@ -274,5 +330,5 @@ TW_GPU void group(const tw_gpu_attention_params *params, const TW_Q *q, const TW
 }
 
 TW_GPU_KERNEL(tw_gpu_attention_params,
-              (const TW_Q *q, const TW_Q *k, const TW_Q *v, const int32_t *position, TW_Y *y),
-              (q, k, v, position, y))
+              (const TW_Q *q, const TW_Q *k, const TW_Q *v, const int32_t *position, TW_MASK_DECLARED TW_Y *y),
+              (q, k, v, position, TW_MASK_GIVEN y))

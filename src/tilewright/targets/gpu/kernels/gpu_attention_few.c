@@ -15,7 +15,7 @@
 
 #include "fast_exp.h"
 #include "gpu_async.h"
-#include "gpu_attention.h"
+#include "gpu_attention_limits.h"
 #include "gpu_lanes.h"
 #include "gpu_turn.h"
 #include "half.h"

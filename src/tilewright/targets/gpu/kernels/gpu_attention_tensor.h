@@ -14,6 +14,7 @@ enum {
 };
 
 #define TW_LOG2_E 1.44269504f /* weights are powers of two */
+#define TW_LOWEST (-2e38f)    /* score, whose product with that is finite */
 
 #if TW_Q_IS_BFLOAT
 #define TW_HALF "bf16"
@@ -64,10 +65,23 @@ TW_GPU float tw_power_of_two(float x) {
 
 /* As tw_bent, by powers that the GPU approximates: 1 - 2 / (1 + e^2x) for tanh x. */
 TW_GPU float tw_nearly_bent(const tw_gpu_attention_params *p, float score) {
+#ifdef TW_LIMITED
   float quotient;
   if (p->cap == 0.0f) return score;
   __asm__("rcp.approx.ftz.f32 %0, %1;" : "=f"(quotient) : "f"(1.0f + tw_power_of_two(score * (2.0f * TW_LOG2_E / p->cap))));
   return p->cap - 2.0f * p->cap * quotient;
+#else
+  (void)p;
+  return score;
+#endif
+}
+
+/* The exponent of two of a weight. The lowest masks are numbers, as rows of which nothing else is there have weights. */
+TW_GPU float tw_as_power(float score) {
+#ifdef TW_MASKED
+  if (score < TW_LOWEST && score > -INFINITY) score = TW_LOWEST;
+#endif
+  return score * TW_LOG2_E;
 }
 
 TW_GPU uint32_t tw_two(float low, float high) { return (uint32_t)TW_Q_STORE(low) | (uint32_t)TW_Q_STORE(high) << 16; }
@@ -94,14 +108,15 @@ TW_GPU void tw_arrive(void) {
 }
 
 /* Scores of 16 rows and 16 keys become weights; what was found before shrinks where one of them is larger. */
-TW_GPU void tw_weigh_tile(float (*score)[4], tw_warp_mix *mix, const tw_gpu_attention_params *p, const int32_t *seen,
-                          int32_t first, int32_t depth, int32_t lane) {
+TW_GPU void tw_weigh_tile(float (*score)[4], tw_warp_mix *mix, const tw_work *w, const int32_t *seen, int32_t first,
+                          int32_t depth, int32_t lane) {
+  const tw_gpu_attention_params *const p = w->p;
   float most[2] = {mix->largest[0], mix->largest[1]};
   TW_UNROLL for (int32_t i = 0; i < 8; i++) {
     const int32_t key = first + i / 4 * 8 + lane % 4 * 2 + i % 2, row = i % 4 / 2;
     float *const at = &score[i / 4][i % 4];
     const int32_t is_seen = key < seen[row] && key >= tw_first_seen(p, seen[row]);
-    *at = is_seen ? tw_nearly_bent(p, *at * p->scale) * TW_LOG2_E : -INFINITY;
+    *at = is_seen ? tw_as_power(tw_masked(w, tw_nearly_bent(p, *at * p->scale), lane / 4 + row * 8, key)) : -INFINITY;
     most[row] = *at > most[row] ? *at : most[row];
   }
   TW_UNROLL for (int32_t row = 0; row < 2; row++) {
@@ -155,7 +170,7 @@ TW_GPU void tw_attend(const tw_work *w, tw_warp_mix *mix, int32_t depth, int32_t
       tw_load_lines(values, w->v, w->p->v_token, first, r->width, w->seen, depth, lane);
       tw_arrive();
     }
-    tw_weigh_tile(score, mix, w->p, seen, first, depth, lane);
+    tw_weigh_tile(score, mix, w, seen, first, depth, lane);
     const uint32_t weights[4] = {tw_two(score[0][0], score[0][1]), tw_two(score[0][2], score[0][3]),
                                  tw_two(score[1][0], score[1][1]), tw_two(score[1][2], score[1][3])};
     TW_UNROLL for (int32_t i = 0; i < depth / 8; i += 2) {
@@ -205,7 +220,8 @@ TW_GPU void tw_join_warps(const tw_work *w, int32_t part, int32_t t) {
   if (w->first_row + row >= tw_rows_there(w)) return;
   TW_Y *const y = w->y + tw_row_at(w, row, width, w->p->rows.groups * w->p->rows.repeat * width) + part * TW_PART;
   TW_UNROLL for (int32_t i = 0; i < 4; i++) {
-    if (part * TW_PART + channel + i < width) y[channel + i] = TW_Y_STORE(mixed[i] / sum);
+    const float result = tw_is_empty(w, sum) ? 0.0f : mixed[i] / sum;
+    if (part * TW_PART + channel + i < width) y[channel + i] = TW_Y_STORE(result);
   }
 }
 

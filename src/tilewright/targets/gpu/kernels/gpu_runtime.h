@@ -50,6 +50,7 @@ typedef struct {
   const tw_gpu_constant *constants;
   int32_t constant_count;
   unsigned long arena_bytes;
+  tw_gpu_code *const *codes; /* of all their kernels, and NULL; none where kernels are functions of this machine */
   void *state; /* what the GPU has of it */
 } tw_gpu_memory;
 
@@ -59,7 +60,6 @@ typedef struct {
   int32_t kept_count; /* where it is not 0, every arena has one of its own in the memory of the GPU */
   int32_t in_order; /* whether every call launches the same in the same order: then it is a graph */
   int32_t capability; /* of the oldest GPU that the code is for, times ten */
-  tw_gpu_code *const *codes; /* of all its kernels, and NULL; none where kernels are functions of this machine */
 } tw_gpu_network;
 
 /* 0, or TW_GPU_FAILED. Weights are NULL where all constants are arrays; others are there once for each address. */

@@ -30,7 +30,6 @@
 #endif
 
 #include "gpu_cuda_caller.h"
-#include "gpu_cuda_load.h"
 
 static int mode(void) { return network->in_order ? record->calls : LOADING; }
 
@@ -173,7 +172,6 @@ void tw_gpu_launch(tw_gpu_code *code, const tw_gpu_shape *shape, const void *par
   if (failed || shape->groups[0] == 0 || shape->groups[1] == 0 || shape->groups[2] == 0) return;
   has_launched = 1;
   if (mode() == REPLAYING) return; /* it is part of a graph */
-  if (!code->function) load_all();
   if (!code->function) load(code);
 #ifdef TW_LAYER_TIMES
   measure(code, shape, params, pointers, count);

@@ -38,11 +38,14 @@ static struct {
   int (*memory)(size_t *free_bytes, size_t *all_bytes);
   int (*allocate)(address *memory, size_t bytes);
   int (*release)(address memory);
+  int (*allocate_here)(void **memory, size_t bytes, unsigned flags); /* of this machine, where the GPU reads it itself */
+  int (*release_here)(void *memory);
   int (*upload)(address to, const void *from, size_t bytes, handle stream);
   int (*download)(void *to, address from, size_t bytes, handle stream);
   int (*copy)(address to, address from, size_t bytes, handle stream);
   int (*about)(void *value, int attribute, address pointer);
   int (*stream)(handle *stream, unsigned flags);
+  int (*release_stream)(handle stream);
   int (*wait)(handle stream);
   int (*load)(handle *module, const void *code, unsigned options, int *names, void **values);
   int (*function)(handle *function, handle module, const char *name);
@@ -58,6 +61,7 @@ static struct {
   int (*forget_graph)(handle graph);
   int (*release_graph)(handle executable);
   int (*event)(handle *event, unsigned flags);
+  int (*release_event)(handle event);
   int (*record)(handle event, handle stream);
   int (*wait_event)(handle stream, handle event, unsigned flags);
   int (*wait_for)(handle event);
@@ -79,11 +83,14 @@ static const struct {
     {"cuMemGetInfo_v2", &cuda.memory},
     {"cuMemAlloc_v2", &cuda.allocate},
     {"cuMemFree_v2", &cuda.release},
+    {"cuMemHostAlloc", &cuda.allocate_here},
+    {"cuMemFreeHost", &cuda.release_here},
     {"cuMemcpyHtoDAsync_v2", &cuda.upload},
     {"cuMemcpyDtoHAsync_v2", &cuda.download},
     {"cuMemcpyDtoDAsync_v2", &cuda.copy},
     {"cuPointerGetAttribute", &cuda.about},
     {"cuStreamCreate", &cuda.stream},
+    {"cuStreamDestroy_v2", &cuda.release_stream},
     {"cuStreamSynchronize", &cuda.wait},
     {"cuModuleLoadDataEx", &cuda.load},
     {"cuModuleGetFunction", &cuda.function},
@@ -97,6 +104,7 @@ static const struct {
     {"cuGraphDestroy", &cuda.forget_graph},
     {"cuGraphExecDestroy", &cuda.release_graph},
     {"cuEventCreate", &cuda.event},
+    {"cuEventDestroy_v2", &cuda.release_event},
     {"cuEventRecord", &cuda.record},
     {"cuStreamWaitEvent", &cuda.wait_event},
     {"cuEventSynchronize", &cuda.wait_for},

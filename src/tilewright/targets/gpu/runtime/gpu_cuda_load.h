@@ -1,5 +1,5 @@
-/* Loads kernels, which the driver compiles: all of a network as one text where the driver does so in threads, as one
- * after the other takes three times as long. For gpu_cuda.c, which alone includes this. */
+/* Loads kernels, which the driver compiles: those of all networks that share a memory as one text where the driver does so
+ * in threads, as one after the other takes three times as long. For gpu_cuda_open.h, which alone includes this. */
 #ifndef TW_GPU_CUDA_LOAD_H
 #define TW_GPU_CUDA_LOAD_H
 
@@ -87,20 +87,18 @@ static void load_together(tw_gpu_code *const *codes, int count) {
   for (int i = 0; i < count && module && result == SUCCESS; i++) find_kernel(codes[i], module);
 }
 
-/* What a network has not loaded yet; once for each network. */
+/* What the networks of a memory have not loaded yet. */
 static void load_all(void) {
-  static const tw_gpu_network *last;
   int version = 0, all = 0, count = 0;
-  if (last == network || cuda.version(&version) != SUCCESS || version < IN_THREADS_FROM) return;
-  last = network;
-  while (network->codes[all]) all++;
+  if (cuda.version(&version) != SUCCESS || version < IN_THREADS_FROM) return;
+  while (memory->codes[all]) all++;
   tw_gpu_code **const missing = malloc(sizeof *missing * (size_t)(all + 1));
   if (!missing) {
     no_room_here();
     return;
   }
   for (int i = 0; i < all; i++) {
-    if (!network->codes[i]->function) missing[count++] = network->codes[i];
+    if (!memory->codes[i]->function) missing[count++] = memory->codes[i];
   }
   if (count > 1) load_together(missing, count);
   free(missing);

@@ -3,7 +3,8 @@
 #ifndef TW_GPU_CUDA_OPEN_H
 #define TW_GPU_CUDA_OPEN_H
 
-#include "gpu_cuda_state.h"
+#include "gpu_cuda_constants.h"
+#include "gpu_cuda_load.h"
 #include "gpu_networks.h"
 
 static int find_functions(void) {
@@ -140,15 +141,6 @@ static void close_network(on_device *made) {
   free(made);
 }
 
-/* Constants are brought to the GPU once. */
-static int upload_constants(on_device *made) {
-  for (int32_t i = 0; i < memory->constant_count; i++) {
-    const tw_gpu_constant *const one = &memory->constants[i];
-    if (!done(cuda.upload(made->constants + made->offsets[i], start_of(one), one->bytes, stream), "copy weights")) return 0;
-  }
-  return done(cuda.wait(stream), "copy weights");
-}
-
 static on_device *with_constants(void) {
   unsigned long bytes = 0;
   on_device *const made = calloc(1, sizeof *made);
@@ -167,6 +159,7 @@ static on_device *with_constants(void) {
                             "the weights do not fit: end what else uses the GPU (`nvidia-smi` lists it), compile with "
                             "weights of fewer bits, or with --target cpu") &&
       upload_constants(made)) {
+    load_all();
     return made;
   }
   close_network(made);

@@ -1,0 +1,9 @@
+/* Attention of heads with up to 128 channels, with a mask. */
+#ifndef TW_GPU_CHANNELS_MASKED_H
+#define TW_GPU_CHANNELS_MASKED_H
+
+#define TW_MASKED
+
+#include "gpu_channels_128.h"
+
+#endif
