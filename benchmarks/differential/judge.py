@@ -253,6 +253,9 @@ def _scale(wanted: Array) -> float:
 
 
 def _distance(found: Array, wanted: Array) -> float:
+    """The largest difference; of integers at least 1 if it is too small for a double to show."""
+    if found.dtype.kind in "biu" and wanted.dtype.kind in "biu" and not np.array_equal(found, wanted):
+        return max(1.0, _distance(found.astype(np.float64), wanted.astype(np.float64)))
     left, right = found.astype(np.float64), wanted.astype(np.float64)
     same = (left == right) | (np.isnan(left) & np.isnan(right))
     with np.errstate(invalid="ignore"):

@@ -21,7 +21,6 @@ OPSETS = (7, 23)
 MAX_EXACT = 2.0**10
 """Inputs are multiples of 1/8; sums of products of such numbers are exact in float32 up to about here."""
 MAX_FLOAT = 1e6
-TYPES = frozenset({"float32", "int8", "uint8", "int32", "int64", "bool"})
 
 EXACT = frozenset({
     "Abs", "Add", "And", "Clip", "Concat", "Conv", "ConvInteger", "CumSum", "DepthToSpace", "Expand", "Flatten",
@@ -40,6 +39,9 @@ STEPS = frozenset({
 
 class Net:
     """A graph under construction, with the value of every tensor."""
+
+    dtypes: Sequence[str] = ("float32", "int8", "uint8", "int32", "int64", "bool")
+    """Element types of what is moved, chosen between and cast."""
 
     def __init__(self, choices: Choices, room: int, opset: int | None = None) -> None:
         """A tensor has at most as many elements as there is room for."""
@@ -162,9 +164,9 @@ class Net:
         return onnx_runtime(model, feeds) if module("onnxruntime") else _our_values(model, feeds)
 
     def _is_useful(self, value: Array) -> bool:
-        if value.size > self.room or value.dtype.name not in TYPES:
+        if value.size > self.room or value.dtype.name not in self.dtypes:
             return False
-        return value.dtype.kind != "f" or bool(np.all(np.abs(value) < MAX_FLOAT))
+        return value.dtype.kind != "f" or float(np.abs(value).max(initial=0.0)) < MAX_FLOAT
 
     def alone(self, node: NodeProto) -> tuple[ModelProto, dict[str, Array]]:
         """A model of one node, and its inputs."""
@@ -228,7 +230,7 @@ def _our_values(model: ModelProto, feeds: dict[str, Array]) -> list[Array] | Non
 
 
 def _small(value: Array) -> bool:
-    return value.dtype.kind != "f" or bool(np.all(np.abs(value) < MAX_EXACT))
+    return value.dtype.kind != "f" or float(np.abs(value).max(initial=0.0)) < MAX_EXACT
 
 
 Maker = Callable[[Net], None]

@@ -103,6 +103,12 @@ def test_integers_of_another_runtime_are_decided_in_double_too(last: int, is_wro
     assert bool(list(judge._beside_others(case, graph, {"y": np.array([6, 6, 6, last])}))) == is_wrong
 
 
+def test_integers_that_a_double_cannot_tell_apart_are() -> None:
+    large = np.array([2**62, 2**53], np.int64)
+    assert judge._distance(large, large.copy()) == 0
+    assert judge._distance(large, large + 1) == 1
+
+
 CLIPPED = """<ir_version: 8, opset_import: ["": 13]>
 g (float[1, 300] x) => (float[1, 1] y) <float low = {0}, float high = {0.5}> {
   a = MatMul (x, w)  y = Clip (a, low, high)

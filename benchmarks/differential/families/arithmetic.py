@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from benchmarks.differential.case import Case
 from benchmarks.differential.choices import Choices
-from benchmarks.differential.families.moves import TYPES
 from benchmarks.differential.net import Net, grown
 from onnx import helper
 
@@ -81,14 +80,14 @@ def logic(net: Net) -> None:
     x = net.pick("bool")
     kind = known(net, ["And", "Or", "Xor", "Not", "Where", "Where"])
     if kind == "Where":
-        y = net.new(net.values[x].shape, net.choice(TYPES))
+        y = net.new(net.values[x].shape, net.choice(net.dtypes))
         net.add(kind, [x, y, partner(net, y)])
     else:
         net.add(kind, [x] if kind == "Not" else [x, partner(net, x)])
 
 
 def cast(net: Net) -> None:
-    x, to = net.pick(net.choice(TYPES), exact=True), net.choice(TYPES)
+    x, to = net.pick(net.choice(net.dtypes), exact=True), net.choice(net.dtypes)
     value = net.values[x]
     bounds = np.iinfo(to) if to not in ("float32", "bool") else None
     # ONNX leaves open what becomes of a float that the integer type does not have.

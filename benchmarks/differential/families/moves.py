@@ -7,15 +7,13 @@ from benchmarks.differential.case import Case
 from benchmarks.differential.choices import Choices
 from benchmarks.differential.net import Net, grown
 
-TYPES = ("float32", "int8", "uint8", "int32", "int64", "bool")
-
 
 def any_of(net: Net, low: int = 0, high: int = 6) -> str:
-    return net.pick(net.choice(TYPES), low, high)
+    return net.pick(net.choice(net.dtypes), low, high)
 
 
 def filled(net: Net, low: int = 0, high: int = 6) -> str:
-    return net.pick(net.choice(TYPES), low, high, lambda array: array.size > 0)
+    return net.pick(net.choice(net.dtypes), low, high, lambda array: array.size > 0)
 
 
 def axis_of(net: Net, axis: int, rank: int, since: int = 11) -> int:
@@ -48,7 +46,7 @@ def flatten(net: Net) -> None:
 
 
 def squeeze(net: Net) -> None:
-    x = net.pick(net.choice(TYPES), 1, 6, lambda array: 1 in array.shape)
+    x = net.pick(net.choice(net.dtypes), 1, 6, lambda array: 1 in array.shape)
     shape = net.values[x].shape
     axes = [axis_of(net, axis, len(shape)) for axis, size in enumerate(shape) if size == 1 and net.chance(0.7)]
     if not axes:
@@ -92,7 +90,7 @@ def _range(net: Net, size: int) -> tuple[int, int, int]:
 
 
 def concat(net: Net) -> None:
-    dtype = net.choice(TYPES)
+    dtype = net.choice(net.dtypes)
     x = net.pick(dtype, 1)
     shape = net.values[x].shape
     axis = net.number(0, len(shape) - 1)
@@ -161,7 +159,7 @@ def tile(net: Net) -> None:
 
 
 def pad(net: Net) -> None:
-    dtype = "float32" if net.opset < 13 else net.choice(TYPES)
+    dtype = "float32" if net.opset < 13 else net.choice(net.dtypes)
     x = net.pick(dtype, 1, 5, lambda array: array.size > 0)
     shape = net.values[x].shape
     mode = net.choice(["constant", "reflect", "edge"] + (["wrap"] if net.opset >= 19 else []))
