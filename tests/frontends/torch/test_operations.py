@@ -106,6 +106,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "erfinv": (torch.erfinv, (torch.cat([X.tanh(), torch.tensor([[0.0, -0.999999, 0.999999, 1.0, -1.0]])]),)),
     "hypot": (torch.hypot, (X, draw(4, 5) + 1)),
     "copysign": (torch.copysign, (X, torch.cat([X.flip(0)[:3], torch.tensor([[0.0, -0.0, 1, -1, 2]])]))),
+    "bits": (lambda x: ((x[..., None] >> torch.arange(8)) & 1, x << torch.arange(5)), ((X * 90).long(),)),
     "cummax": (lambda x: torch.cummax(x, 1), (X.round(),)),
     "cummin": (lambda x: torch.cummin(x, 0), (X.round(),)),
     "slices in place": (slices_set, (X,)),

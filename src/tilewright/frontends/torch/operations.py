@@ -152,6 +152,7 @@ def _decompositions() -> dict[Any, Callable[..., Any]]:
         aten.linalg_cholesky_ex.default: linear_algebra.cholesky_with_info,
         aten.sort.stable: selections.sorted_stably, aten.argsort.stable: selections.argsorted_stably,
         aten.scatter_reduce.two: selections.scattered_means,
+        aten.__rshift__.Tensor: torch.bitwise_right_shift, aten.__lshift__.Tensor: torch.bitwise_left_shift,
         aten.arange.start: _numbers_between, aten.copysign.Tensor: special_functions.with_sign_of,
         aten.copysign.Scalar: special_functions.with_sign_of_number,
         aten.prod.default: _product_of_all, aten.prod.dim_int: _product, aten.cumprod.default: _products_so_far,
