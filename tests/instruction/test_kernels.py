@@ -38,7 +38,7 @@ def test_convolutions() -> None:
 
 
 def depthwise(random: Generator, kind: str) -> Case:
-    """Without dilation: windows of 3 x 3 have a kernel of their own then."""
+    """Without dilation: windows have a kernel of their own then."""
     op, arrays = conv(random, kind, depthwise=True)
     assert isinstance(op, Conv)
     return replace(op, dilations=(1, 1)), arrays
@@ -48,8 +48,26 @@ def test_depthwise_convolutions() -> None:
     random = default_rng(7)
     compiled, _ = run_on_board([depthwise(random, kind) for kind in KINDS * 12], with_own(DOT4))
     found = Counter(kernels(compiled))
-    assert found["depthwise_dots"] > 4
+    assert found["depthwise_dots"] > 12
     assert found.keys() == {"depthwise_dots", "depthwise_rows"}
+
+
+def wide(random: Generator, width: int, stride: int, dtype: str) -> Case:
+    """Windows that begin anywhere in a word and end in one of the next."""
+    height, channels = int(random.integers(1, 6)), int(random.integers(2, 5))
+    size = height + int(random.integers(0, 5)), width + int(random.integers(0, 9))
+    padding = (height // 2, int(random.integers(width)), 0, int(random.integers(width)))
+    op = Conv((1, stride), (1, 1), padding, channels, int(random.integers(0, 3)), 0)
+    weights = some_bytes(random, "int8", 2 * channels, 1, height, width)
+    return op, [some_bytes(random, dtype, 2, channels, *size), weights]
+
+
+@pytest.mark.parametrize("pattern", ["dot4_s8", "dot4_u8s8"])
+def test_depthwise_windows_of_any_width(tmp_path: Path, pattern: str) -> None:
+    random, dtype = default_rng(41), "int8" if pattern == "dot4_s8" else "uint8"
+    cases = [wide(random, width, stride, dtype) for width in range(2, 11) for stride in (1, 2)]
+    compiled, _ = run_on_board(cases, with_own(of_pattern(tmp_path, pattern)))
+    assert set(kernels(compiled)) == {"depthwise_dots"}
 
 
 @pytest.mark.parametrize("beside", [(), (DOT4,)])

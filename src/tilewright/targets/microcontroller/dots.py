@@ -51,14 +51,14 @@ STRIDES = (1, 2)
 Forms = tuple[type[BlockedConv], type[BlockedMatMul]]
 
 
-def _not_3x3(op: Op, types: Types) -> str | None:
+def _unsupported_windows(op: Op, types: Types) -> str | None:
     """Why windows are none that it slides over words."""
     reason, conv = not_depthwise(op, types), cast(Conv, op)
     if reason is not None:
         return reason
     window, strides = pair(types["W"].shape[2:]), pair(conv.strides)
-    if window != (3, 3) or strides[1] not in STRIDES or max(conv.dilations) > 1:
-        return f"windows are {window[0]} x {window[1]}, {strides[1]} apart: it takes 3 x 3, 1 or 2 apart"
+    if window[1] < 2 or strides[1] not in STRIDES or max(conv.dilations) > 1:
+        return f"windows are {window[0]} x {window[1]}, {strides[1]} apart: it takes wider ones, 1 or 2 apart"
     if types["W"].dtype != "int8" or conv.w_zero:
         return "weights are not signed bytes with the zero point 0"
     return None
@@ -103,7 +103,7 @@ DOT_KERNELS = (
     *(_product(op, "matmul_dots.c", in_c("tw_matmul_dots_scratch")) for op in (DottedMatMul, UnsignedDottedMatMul)),
     Kernel(
         Conv, "depthwise_dots.c", INTEGER_CONV, NARROW_CONV, linear.depthwise_params,
-        in_c("tw_depthwise_dots_scratch"), _not_3x3, header="conv.h",
+        in_c("tw_depthwise_dots_scratch"), _unsupported_windows, header="conv.h",
         in_place=lambda op, types: in_place_of_planes(linear.depthwise_rows(types), types),
     ),
 )  # fmt: skip

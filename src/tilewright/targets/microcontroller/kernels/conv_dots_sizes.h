@@ -25,10 +25,21 @@ static inline int64_t tw_panels_and_band(const tw_conv_params *p, int32_t filled
 static inline int64_t tw_conv_dots_scratch(const tw_conv_params *p) { return tw_panels_and_band(p, tw_filled_taps(p, 4)); }
 static inline int64_t tw_conv_bits_scratch(const tw_conv_params *p) { return tw_panels_and_band(p, tw_filled_taps(p, 16)); }
 
-/* As many rows of totals as are worked on at a time, weights as words, and the band of these rows with a word behind it. */
+static inline int tw_is_3x3(const tw_conv_params *p) { return p->kernel_h == 3 && p->kernel_w == 3; }
+
+/* Of a row of weights that begins with any of the four bytes of the first. */
+static inline int32_t tw_shifted_words(const tw_conv_params *p) { return (p->kernel_w + 6) / 4; }
+
+/* Shifted to each of four bytes, where they are not in registers. */
+static inline int64_t tw_shifted_bytes(const tw_conv_params *p) {
+  return tw_is_3x3(p) ? 0 : 16 * (int64_t)p->kernel_h * tw_shifted_words(p);
+}
+
+/* As many rows of totals as are worked on at a time, weights as words, the band of these rows with a word behind it, and shifted
+ * weights. */
 static inline int64_t tw_depthwise_dots_scratch(const tw_conv_params *p) {
   const int64_t band = (int64_t)tw_band_rows(p, p->chunk) * tw_band_pitch(p);
-  return 4 * ((int64_t)p->chunk * p->out_w + p->kernel_h * p->kernel_w) + band + 4;
+  return 4 * ((int64_t)p->chunk * p->out_w + p->kernel_h * p->kernel_w) + band + 4 + tw_shifted_bytes(p);
 }
 
 #endif
