@@ -7,6 +7,8 @@
 typedef unsigned long long bits;
 static int launches, builds, from_binaries;
 
+static int contexts;
+
 static int fails(const char *what) {
   const char *const asked = getenv("FAKE");
   return asked && strcmp(asked, what) == 0;
@@ -44,11 +46,12 @@ int clGetDeviceInfo(void *device, unsigned name, size_t room, void *value, size_
 }
 void *clCreateContext(const void *of, unsigned count, void **devices, void *notify, void *data, int *error) {
   (void)of, (void)count, (void)devices, (void)notify, (void)data;
-  return *error = 0, &launches;
+  return *error = contexts++ ? -6 : 0, &launches; /* one at a time */
 }
+int clReleaseContext(void *context) { return contexts--, context ? 0 : -34; }
 void *clCreateCommandQueue(void *context, void *device, bits properties, int *error) {
   (void)context, (void)device, (void)properties;
-  return *error = 0, &launches;
+  return *error = fails("no queue") ? -36 : 0, fails("no queue") ? NULL : &launches;
 }
 void *clCreateBuffer(void *context, bits flags, size_t bytes, void *host, int *error) {
   (void)context, (void)flags, (void)host;

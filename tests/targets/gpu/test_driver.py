@@ -13,6 +13,7 @@ import pytest
 from tests.targets.gpu.fake import Fake, built_driver
 from tilewright import pipeline
 from tilewright.codegen import folder
+from tilewright.errors import CompileError
 from tilewright.ir.graph import Builder
 from tilewright.ir.types import TensorType
 from tilewright.ops.cumsum import CumSum
@@ -129,3 +130,17 @@ def test_many_weights_are_copied_by_threads(fake: Fake, trouble: str) -> None:
     for _ in range(2):
         np.testing.assert_allclose(network(given), given @ weights.T, rtol=1e-3, atol=1e-3)
     assert fake.buffers == fake.contexts == 0
+
+
+def test_layers_of_the_processor_find_zeros_where_a_copy_has_failed(fake: Fake) -> None:
+    """Nothing that was there may be a place in an array."""
+    builder = Builder("copied")
+    (first,) = builder.add(Relu(), [builder.input("x", TensorType("float32", (20,)))])
+    builder.output(builder.add(CumSum(0), [first])[0], "y")
+    network, x, y = fake.load(builder.build()), np.ones(20, np.float32), np.empty(20, np.float32)
+    network(x, out=y)
+    assert y.tolist() == list(range(1, 21))
+    fake.fails("lost")
+    with pytest.raises(CompileError, match="illegal address"):
+        network(x, out=y)
+    assert not y.any()

@@ -49,6 +49,7 @@ FAILURES = {
     "no device": ["OpenCL finds no GPU", HINT],
     "no gpu": ["OpenCL finds no GPU, but: Fake 1", "TILEWRIGHT_OPENCL_DEVICE=cpu takes one that is no GPU"],
     "no memory": ["Fake 1 has not enough memory: the network needs 384 bytes", "--target cpu"],
+    "no queue": ["the driver of Fake 1 fails to make a queue: OpenCL's error -36", "--target cpu"],
     "bad code": [
         "cannot compile kernel gpu_each_relu_f32: kernel.cl:7:3: error: no such type; all",
         "please report it",

@@ -302,9 +302,9 @@ void tw_gpu_upload(const void *from, void *to, unsigned long bytes) {
 
 void tw_gpu_download(const void *key, const void *from, void *to, unsigned long bytes) {
   run_graph();
-  if (failed || !bytes) return;
-  const handle ready = event_of(key);
-  TIMED(if (ready) download(ready, from, to, bytes));
+  const handle ready = failed || !bytes ? NULL : event_of(key);
+  if (ready) TIMED(download(ready, from, to, bytes));
+  clear_if_failed(to, bytes);
 }
 
 const void *tw_gpu_seen(const void *data, unsigned long bytes) {

@@ -318,10 +318,10 @@ void tw_gpu_start(void) {
 }
 
 void tw_gpu_download(const void *key, const void *from, void *to, unsigned long bytes) {
+  const place at = failed || !bytes ? (place){0} : translated(from);
   (void)key;
-  if (failed || !bytes) return;
-  const place at = translated(from);
-  if (!failed) done(cl.read(queue, at.memory, WAITS, at.offset, bytes, to, 0, NULL, NULL), "copy from the device");
+  if (!failed && bytes) done(cl.read(queue, at.memory, WAITS, at.offset, bytes, to, 0, NULL, NULL), "copy from the device");
+  clear_if_failed(to, bytes);
 }
 
 const void *tw_gpu_seen(const void *data, unsigned long bytes) {

@@ -23,6 +23,7 @@ static struct {
   int (*device_info)(handle device, unsigned name, size_t bytes, void *value, size_t *needed);
   handle (*context)(const void *properties, unsigned count, const handle *devices, void *notify, void *data,
                     int *error);
+  int (*forget_context)(handle context);
   handle (*queue)(handle context, handle device, bits properties, int *error);
   handle (*buffer)(handle context, bits flags, size_t bytes, void *host, int *error);
   int (*release)(handle buffer);
@@ -55,6 +56,7 @@ static const struct {
     {"clGetDeviceIDs", &cl.devices},
     {"clGetDeviceInfo", &cl.device_info},
     {"clCreateContext", &cl.context},
+    {"clReleaseContext", &cl.forget_context},
     {"clCreateCommandQueue", &cl.queue},
     {"clCreateBuffer", &cl.buffer},
     {"clReleaseMemObject", &cl.release},

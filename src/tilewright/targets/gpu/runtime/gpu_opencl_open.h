@@ -146,7 +146,10 @@ static int open_device(void) {
   context = cl.context(NULL, 1, &device, NULL, NULL, &code);
   if (!done(code, "open it")) return 0;
   queue = cl.queue(context, device, 0, &code);
-  return done(code, "make a queue");
+  if (done(code, "make a queue")) return 1;
+  cl.forget_context(context);
+  queue = NULL;
+  return 0;
 }
 
 static int open_driver(void) { return queue || (find_functions() && open_device()); }
