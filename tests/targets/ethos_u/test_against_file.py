@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -80,13 +81,36 @@ def test_an_operator_without_channels_is_named() -> None:
 
 
 def test_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names of tensors may hold anything; files that a power cut has left empty are made again."""
-    left = [("Softmax", "a\x0bb\rc\td", "its why")]
+    """Names of tensors may hold anything; files that a power cut has left empty or cut, or that changed, are made
+    again, and others are not."""
+    left, runs = [("Softmax", "a\x0bb\rc\td", "its why")], list[bytes]()
+
+    def compiled(npu: str, data: bytes, stem: str, goal: str) -> tuple[bytes, Sequence[Sequence[str]]]:
+        runs.append(data)
+        return b"made by Vela", left
+
     monkeypatch.setattr(vela, "cache_folder", lambda: tmp_path)
     monkeypatch.setattr(vela, "_version", lambda: b"1")
-    monkeypatch.setattr(vela, "_compiled", lambda npu, data, stem, goal: (b"made", left))
-    for emptied in ("", "", vela.NOTES, "network.tflite"):
-        for path in tmp_path.rglob(emptied) if emptied else ():
-            path.write_bytes(b"")
+    monkeypatch.setattr(vela, "_compiled", compiled)
+
+    def check(times: int) -> None:
         made = vela.compiled_by_vela(NPU, b"given", "network")
-        assert (made.data, made.left) == (b"made", (vela.Left(*left[0]),))
+        assert (made.data, made.left, len(runs)) == (b"made by Vela", (vela.Left(*left[0]),), times)
+
+    check(1)
+    check(1)
+    damages = [(name, change) for name in (vela.NOTES, "network.tflite") for change in (lambda _: b"", _cut, _changed)]
+    for times, (name, change) in enumerate(damages, 2):
+        (path,) = tmp_path.rglob(name)
+        path.write_bytes(change(path.read_bytes()))
+        check(times)
+        check(times)
+
+
+def _cut(data: bytes) -> bytes:
+    return data[: len(data) // 2]
+
+
+def _changed(data: bytes) -> bytes:
+    """One byte in the middle, which is part of a digest there."""
+    return data[: len(data) // 2] + bytes([data[len(data) // 2] ^ 1]) + data[len(data) // 2 + 1 :]

@@ -118,9 +118,22 @@ def compiled_by_vela(npu: str, data: bytes, stem: str, goal: str = CYCLES) -> Ma
         / hashlib.sha256(data + npu.encode() + MEANT[goal].encode() + _version() + MADE).hexdigest()[:32]
     )
     made = kept / f"{stem}.tflite"
-    if not all(one.is_file() and one.stat().st_size for one in (made, kept / NOTES)):  # a power cut leaves empty ones
-        _keep(kept, made.name, *_compiled(npu, data, stem, goal))
-    return MadeByVela(made, tuple(Left(*row) for row in json.loads((kept / NOTES).read_text(encoding="utf-8"))))
+    left = _left_of(made)
+    if left is None:
+        written, rows = _compiled(npu, data, stem, goal)
+        _keep(kept, made.name, written, rows)
+        left = tuple(Left(*row) for row in rows)
+    return MadeByVela(made, left)
+
+
+def _left_of(made: Path) -> tuple[Left, ...] | None:
+    """What is kept beside a file that is as it was written; None of one that is cut or changed, after a power cut."""
+    try:
+        notes = json.loads((made.parent / NOTES).read_bytes())
+        is_whole = notes["digest"] == hashlib.sha256(made.read_bytes()).hexdigest()
+        return tuple(Left(*row) for row in notes["left"]) if is_whole else None
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
 
 
 def _tflite(model: Any) -> tuple[bytes, str]:
@@ -171,7 +184,8 @@ def _keep(folder: Path, name: str, data: bytes, left: Sequence[Sequence[str]]) -
     """Files appear when they are whole."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for file, text in ((NOTES, json.dumps(left).encode()), (name, data)):
+        notes = {"digest": hashlib.sha256(data).hexdigest(), "left": left}
+        for file, text in ((NOTES, json.dumps(notes).encode()), (name, data)):
             draft = folder / f"{file}.{os.getpid()}"
             draft.write_bytes(text)
             os.replace(draft, folder / file)
