@@ -54,7 +54,7 @@ from tilewright.target.mapping import Mapped, check_engines, in_reach, map_nodes
 from tilewright.target.precision import short_operands
 from tilewright.target.processors import check_processor
 from tilewright.target.runner import UNICORN, GpuProcess
-from tilewright.target.settings import CYCLES, DEFAULT, OPTIONS, PRECISIONS, Settings, check_options
+from tilewright.target.settings import CYCLES, DEFAULT, OPTIONS, PRECISIONS, RAM, Settings, check_options
 from tilewright.target.sizes import for_all_sizes
 from tilewright.target.target import Target
 
@@ -143,7 +143,8 @@ def _planned(quantised: Graph, target: Target, settings: Settings) -> Iterator[A
     fitted = planner.fit(lowered, target, settings)
     yield fitted
     taken = for_all_sizes(map_nodes(fitted, target, dict(settings.placed)))
-    mapped = interleaved(planner.prefer(taken, settings))
+    preferred = planner.prefer(taken, settings)
+    mapped = preferred if settings.optimise == RAM else interleaved(preferred)
     yield mapped
     yield planner.place(mapped, settings)
 

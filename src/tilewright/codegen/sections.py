@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tilewright.planner.home import COPY
+from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.records import dataclass
 from tilewright.target.memory import Memory
@@ -24,16 +25,31 @@ class Section:
 
 
 def section_of(schedule: Schedule, name: str) -> Section:
-    """Vectors of constants are read in whole lines of a cache, where there is one."""
+    """Vectors of constants are read in whole lines of a cache, where there is one, and by accelerators where those can
+    read."""
     home, work = schedule.homes[name], schedule.target.work_memory
     memory = next((one for one in schedule.target.memories if one.name == home.memory), None)
     if home.kind != COPY and memory is not None and memory.constants:
         return Section(_macro(memory), memory.constants, memory.constants_alignment)
     copied = home.kind == COPY
     macro, section = "TILEWRIGHT_COPIED_WEIGHTS" if copied else "TILEWRIGHT_WEIGHTS", "TILEWRIGHT_WEIGHTS_SECTION"
-    aligned = f" __attribute__((aligned({work.alignment})))" if work.caches else ""
-    alignment = work.alignment if work.caches else schedule.graph.constants[name].dtype.itemsize
+    asked = max(work.alignment if work.caches else 1, _base_alignment(schedule, name))
+    aligned = f" __attribute__((aligned({asked})))" if asked > 1 else ""
+    alignment = asked if asked > 1 else schedule.graph.constants[name].dtype.itemsize
     return Section(macro + aligned, COPIED if copied else section, alignment)
+
+
+def _base_alignment(schedule: Schedule, name: str) -> int:
+    """Of what accelerators read themselves in the memory of constants."""
+    wanted = {engine.name: engine.base_alignment for engine in schedule.target.engines if engine.base_alignment > 1}
+    if schedule.target.is_tiled or not wanted:
+        return 1
+    jobs = (layer for layer in schedule.layers if layer.kernel.offloaded and layer.engine in wanted)
+    return max((wanted[layer.engine] for layer in jobs if _reads(schedule, layer, name)), default=1)
+
+
+def _reads(schedule: Schedule, layer: LayerSchedule, name: str) -> bool:
+    return any(schedule.homes[tensor].owner == name for tensor in layer.node.inputs if tensor)
 
 
 def definitions(schedule: Schedule, constants: Iterable[str]) -> str:

@@ -1,6 +1,6 @@
 """Layers that are computed together in strips of rows: which rows of every tensor a strip makes, keeps and reads.
 
-No row is made twice: rows of one strip that the next one reads too are kept.
+No row is made twice: rows of one strip that the next one reads too are kept; unless strips are to be independent.
 """
 
 from __future__ import annotations
@@ -134,8 +134,9 @@ def _are_before(graph: Graph, keys: Sequence[str], first: Node) -> bool:
     return all(order[key] < order[first.key] for key in keys)
 
 
-def plan_strips(graph: Graph, layers: Sequence[RowLayer], count: int) -> StripPlan | None:
-    """The result of the last layer in so many strips of about the same height; None where that cannot be."""
+def plan_strips(graph: Graph, layers: Sequence[RowLayer], count: int, keeps: bool = True) -> StripPlan | None:
+    """The result of the last layer in so many strips of about the same height; None where that cannot be. A plan that
+    does not keep rows makes those again that two strips need: strips have nothing to do with each other then."""
     result = layers[-1]
     rows = graph.types[result.node.key].shape[result.axis]
     if count > rows:
@@ -144,7 +145,7 @@ def plan_strips(graph: Graph, layers: Sequence[RowLayer], count: int) -> StripPl
     strips = []
     for number in range(count):
         span = rows * number // count, rows * (number + 1) // count
-        parts = _strip(graph, layers, span, done)
+        parts = _strip(graph, layers, span, done if keeps else {})
         if parts is None:
             return None
         strips.append(parts)

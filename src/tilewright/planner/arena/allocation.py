@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, islice
 
 from tilewright.ir.graph import Graph, Node
 from tilewright.memory.allocator import Buffer, Problem, Solution, shown
@@ -31,6 +31,7 @@ from tilewright.records import dataclass
 from tilewright.target.mapping import Estimate, Mapped
 from tilewright.target.memory import STACK, holding
 from tilewright.target.sizes import most_scratch_at
+from tilewright.target.target import Engine
 from tilewright.tiling.tiles import TileGrid
 
 INPUTS_TIME = 1.0
@@ -304,12 +305,25 @@ def _scratch_buffers(mapped: Mapped) -> list[Buffer]:
 
 def _in_use_until(mapped: Mapped, node: Node, steps: Mapping[str, int]) -> int:
     """The last step that a layer's working memory is needed in: an accelerator's until somebody reads its result, so
-    that what does not need it may go on."""
-    step = steps[node.key]
-    if not mapped.choice(node).kernel.offloaded:
+    that what does not need it may go on, or until the accelerator gets its next job."""
+    step, choice = steps[node.key], mapped.choice(node)
+    if not choice.kernel.offloaded:
         return step
     readers = [steps[reader.key] for name in node.outputs for reader in mapped.graph.consumers.get(name, ())]
-    return max(step, min(readers, default=step + 1) - 1)
+    ends = readers if choice.kernel.has_several else [*readers, *_next_job(mapped, step)]
+    return max(step, min(ends, default=step + 1) - 1)
+
+
+def _next_job(mapped: Mapped, step: int) -> Iterator[int]:
+    """The first step behind one that gives the same accelerator a job, if there is one."""
+    engine = mapped.choice(mapped.graph.nodes[step]).engine
+    later = range(step + 1, len(mapped.graph.nodes))
+    return islice((at for at in later if _is_job_of(mapped, mapped.graph.nodes[at], engine)), 1)
+
+
+def _is_job_of(mapped: Mapped, node: Node, engine: Engine) -> bool:
+    choice = mapped.choices.get(node.key)
+    return choice is not None and choice.engine is engine and choice.kernel.offloaded
 
 
 def _scratch_key(node: Node) -> tuple[str, str]:

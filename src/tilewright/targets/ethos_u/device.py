@@ -20,6 +20,8 @@ RUN, CLEAR_INTERRUPT = 1, 2
 RUNNING, INTERRUPT, END = 1, 2, 32
 LONGEST = 1 << 24
 """Bytes of a stream."""
+ALIGNMENT = 16
+"""Of addresses in registers: the NPU reads lines of so many bytes, and Arm's driver refuses others."""
 BUS_BYTES = 8
 """Bytes of memory in a cycle."""
 
@@ -73,7 +75,7 @@ class EthosUDevice(UserDevice):
         size = self.registers.get(QSIZE, 0)
         if not 0 < size <= LONGEST or size % 4:
             raise Refusal(f"is to run a stream of {size} bytes", "write its length to QSIZE")
-        words = np.frombuffer(self.host.read(self._pointer(QBASE), size), np.uint32)
+        words = np.frombuffer(self.host.read(self._pointer(QBASE, "QBASE"), size), np.uint32)
         memories: dict[int, Array] = {}
         found = {number: self._region(number, memories) for number in range(REGIONS)}
         regions = {number: one for number, one in found.items() if one is not None}
@@ -84,15 +86,18 @@ class EthosUDevice(UserDevice):
         in_flash = CONSTANTS not in regions or regions[CONSTANTS].is_constant
         return stream_cycles(words, self.npu, CONSTANTS if in_flash else ARENA)
 
-    def _pointer(self, register: int) -> int:
-        return self.registers.get(register, 0) | self.registers.get(register + 4, 0) << 32
+    def _pointer(self, register: int, name: str) -> int:
+        address = self.registers.get(register, 0) | self.registers.get(register + 4, 0) << 32
+        if address % ALIGNMENT:
+            raise Refusal(f"has {address:#x} in {name}, which is no multiple of {ALIGNMENT}", "align what it reads")
+        return address
 
     def _region(self, number: int, memories: dict[int, Array]) -> Region | None:
         """From the base pointer to the end of its memory; pointers that were never written lead nowhere."""
         register = BASE_POINTERS + 8 * number
         if register not in self.registers:
             return None
-        address = self._pointer(register)
+        address = self._pointer(register, f"base pointer {number}")
         for base, size, is_constant in self.places:
             if base <= address < base + size:
                 if base not in memories:

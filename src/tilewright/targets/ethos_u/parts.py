@@ -8,10 +8,9 @@ that it stands for; what differs stays on the core.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import field, replace
 from functools import partial
-from itertools import accumulate
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from tilewright.errors import CompileError, Refusal
 from tilewright.frontends.tflite import importer
 from tilewright.ir.evaluate import evaluate_outputs
 from tilewright.ir.graph import Builder, Graph, Node, rebuild
-from tilewright.ir.types import limits
+from tilewright.ir.types import Shape, limits
 from tilewright.ir.unused import drop_unused
 from tilewright.ops._ethosu import EthosU
 from tilewright.ops.conv import Conv
@@ -30,11 +29,13 @@ from tilewright.passes import Pass
 from tilewright.passes.layout.channels_last import ChannelPosition, with_layout
 from tilewright.records import dataclass
 from tilewright.target.core_or_accelerator import fewest_cycles
-from tilewright.target.settings import CYCLES
+from tilewright.target.settings import CYCLES, RAM
 from tilewright.target.target import Target
+from tilewright.targets.ethos_u.cascades import bytes_alive, sketches
 from tilewright.targets.ethos_u.costs import SLOWER, costs_of
+from tilewright.targets.ethos_u.cutting import Part, Reasons, in_turn, part_of, parts_of
 from tilewright.targets.ethos_u.products import with_products
-from tilewright.targets.ethos_u.scales import Meaning, meaning_of, moves
+from tilewright.targets.ethos_u.scales import Meaning, meaning_of
 from tilewright.targets.ethos_u.softmax_numbers import why_not_words
 from tilewright.targets.ethos_u.softmaxes import with_softmaxes
 from tilewright.targets.ethos_u.tables import with_tables
@@ -46,12 +47,14 @@ WEIGHED = (Transpose,)
 DIFFERS = "Vela's stream gives other results than the network"
 SOONER = "the core computes it in fewer cycles"
 SEED = 20
+MOST_ROUNDS, MOST_KEPT = 3, 0.97
+"""Groups of layers in strips, and the share of bytes that each may leave."""
 SHOWN = 2
 """Layers whose reasons an error tells."""
-Reasons = dict[str, str]
-"""Why nodes stay on the core, by their keys."""
-Place = tuple[int, int, int]
-"""Nodes of the same one are a part."""
+
+
+Constants = dict[tuple[str, Shape, bytes], str]
+"""Names of those that streams have, by what they are."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +87,41 @@ def with_parts(npu: str, core: Target | None, graph: Graph, goal: str = CYCLES) 
     graph, products_left = with_products(npu, core, graph)
     graph, softmaxes_left = with_softmaxes(npu, core, graph)
     left_to_core = products_left | softmaxes_left
-    asked, meaning = Asked(npu, goal), meaning_of(graph)
+    solve = partial(_solved, Asked(npu, goal), core, left_to_core)
+    found = solve(graph, frozenset())
+    if goal == RAM:
+        found = _in_strips(found, solve)
+    _check_taken(npu, found.graph, found.parts, found.reasons)
+    return _joined(found)
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """A network of which it is known who computes what."""
+
+    graph: Graph
+    strips: Set[str]
+    """Nodes with which strips begin."""
+    parts: Sequence[Part]
+    made: Sequence[Made]
+    reasons: Reasons
+
+    @property
+    def bytes(self) -> int:
+        """That are alive at once."""
+        arenas = [sum(one.arena + one.fast for one in _streams(made)) for made in self.made]
+        return bytes_alive(self.graph, in_turn(self.graph, self.reasons, self.strips), self.parts, arenas)
+
+    @property
+    def cycles(self) -> int:
+        return sum(one.cycles for made in self.made for one in _streams(made))
+
+
+def _solved(asked: Asked, core: Target | None, left_to_core: Reasons, graph: Graph, strips: Set[str]) -> Solved:
+    meaning, cuts = meaning_of(graph), set(strips)
     reasons = {node.key: why for node in graph.nodes if (why := _refusal(graph, meaning, node))} | left_to_core
-    cuts = set[str]()
     while True:
-        parts = _cut(graph, reasons, cuts)
+        parts = parts_of(graph, reasons, cuts)
         made = [_compiled(asked, graph, meaning, part) for part in parts]
         left = {key: why for one in made for key, why in one.left.items()}
         more_cuts = {one.cut for one in made if one.cut}
@@ -97,8 +130,24 @@ def with_parts(npu: str, core: Target | None, graph: Graph, goal: str = CYCLES) 
         reasons |= left
         cuts |= more_cuts
         if not left and not more_cuts:
-            _check_taken(npu, graph, parts, reasons)
-            return _joined(graph, parts, made, reasons)
+            return Solved(graph, strips, parts, made, reasons)
+
+
+def _in_strips(found: Solved, solve: Callable[[Graph, Set[str]], Solved]) -> Solved:
+    """With layers of both in strips of rows, for as long as that takes bytes off; notes say how many."""
+    for _ in range(MOST_ROUNDS):
+        tried = [(one, solve(one.graph, one.strips)) for one in sketches(found.graph, found.reasons, found.strips)]
+        best, made = min(tried, key=lambda one: one[1].bytes, default=(None, found))
+        if best is None or made.bytes > MOST_KEPT * found.bytes:
+            return found
+        cycles = made.cycles / max(found.cycles, 1)
+        note = f"{best.said}: {made.bytes} bytes instead of {found.bytes}, {cycles:.2f} times the cycles of the NPU"
+        found = replace(made, graph=replace(made.graph, notes=(*made.graph.notes, note)))
+    return found
+
+
+def _streams(made: Made) -> list[EthosU]:
+    return [node.op for node in made.graph.nodes if isinstance(node.op, EthosU)]
 
 
 def _check_taken(npu: str, graph: Graph, parts: Sequence[Part], reasons: Reasons) -> None:
@@ -124,81 +173,6 @@ def why_on_core(graph: Graph, node: Node) -> str:
     if isinstance(node.op, QLinearSoftmax):
         return why_not_words(graph, node, node.op) or SOONER
     return _refusal(graph, meaning_of(graph), node) or "it computes too little, or Vela leaves it: notes say why"
-
-
-# ---- cutting --------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Part:
-    nodes: tuple[Node, ...]
-    inputs: tuple[str, ...]
-    results: tuple[str, ...]
-
-
-def stages_of(graph: Graph, on_core: Mapping[str, str]) -> dict[str, int]:
-    """How often a node's results have gone from one to the other on their way, the longest: nodes of the NPU with the
-    same number can be computed at once."""
-    found: dict[str, int] = {}
-    for node in graph.nodes:
-        before = [graph.producers[name] for name in node.inputs if name in graph.producers]
-        steps = [found[one.key] + ((one.key in on_core) != (node.key in on_core)) for one in before]
-        found[node.key] = max(steps, default=0)
-    return found
-
-
-def _cut(graph: Graph, on_core: Mapping[str, str], cuts: Set[str]) -> list[Part]:
-    """Those that compute something, in the order in which they run; with a node of `cuts` another part begins. A part
-    that words enter or leave is one node: all inputs of a part are of one type, and several results are bytes."""
-    stages = stages_of(graph, on_core)
-    sections = list(accumulate(node.key in cuts for node in graph.nodes))
-    words = [node for node in graph.nodes if node.key not in on_core and _has_words(graph, node)]
-    alone: set[str] = set()
-    while True:
-        place = {
-            node.key: (stages[node.key], sections[number], number * (node.key in alone))
-            for number, node in enumerate(graph.nodes)
-        }
-        found = {node.key for node in words if node.key not in alone and _crosses(graph, node, place, on_core)}
-        if not found:
-            return _parts(graph, place, on_core)
-        alone |= found
-
-
-def _has_words(graph: Graph, node: Node) -> bool:
-    return any(_is_word(graph, name) for name in (node.inputs[0], node.key))
-
-
-def _is_word(graph: Graph, tensor: str) -> bool:
-    return graph.types[tensor].dtype == "int16"
-
-
-def _crosses(graph: Graph, node: Node, place: Mapping[str, Place], on_core: Mapping[str, str]) -> bool:
-    """Whether words come from elsewhere, or go elsewhere, than to nodes of the same part."""
-    others: list[str] = []
-    if _is_word(graph, node.key):
-        others += [one.key for one in graph.consumers.get(node.key, [])]
-    if _is_word(graph, node.inputs[0]):
-        maker = graph.producers.get(node.inputs[0])
-        others += [maker.key if maker else ""]
-    is_result = node.key in graph.sinks and _is_word(graph, node.key)
-    return is_result or any(key in on_core or place.get(key) != place[node.key] for key in others)
-
-
-def _parts(graph: Graph, place: Mapping[str, Place], on_core: Mapping[str, str]) -> list[Part]:
-    groups: dict[Place, list[Node]] = {}
-    for node in graph.nodes:
-        if node.key not in on_core:
-            groups.setdefault(place[node.key], []).append(node)
-    return [_part(graph, nodes) for _, nodes in sorted(groups.items()) if not all(map(moves, nodes))]
-
-
-def _part(graph: Graph, nodes: Sequence[Node]) -> Part:
-    own = {node.key for node in nodes}
-    read = dict.fromkeys(name for node in nodes for name in node.inputs if name and name not in graph.constants)
-    inputs = tuple(name for name in read if name not in own)
-    wanted = {name for node in graph.nodes if node.key not in own for name in node.inputs} | set(graph.sinks)
-    return Part(tuple(nodes), inputs, tuple(node.key for node in nodes if node.key in wanted))
 
 
 # ---- compiling ------------------------------------------------------------------------------------------------------
@@ -265,7 +239,7 @@ def _wrong(asked: Asked, graph: Graph, meaning: Meaning, part: Part, why: str) -
         return Made(graph, {}, {}, {node.key: why for node in alone})
     left: Reasons = {}
     for node in alone:
-        left |= _compiled(asked, graph, meaning, _part(graph, [node])).left
+        left |= _compiled(asked, graph, meaning, part_of(graph, [node])).left
     return Made(graph, {}, {}, left, "" if left else alone[len(alone) // 2].key)
 
 
@@ -289,7 +263,7 @@ def _slower_nodes(asked: Asked, core: Target, graph: Graph, meaning: Meaning, pa
     for node in part.nodes if len(part.nodes) > 1 else ():
         if not isinstance(node.op, WEIGHED):
             continue
-        alone = _compiled(asked, graph, meaning, _part(graph, [node]))
+        alone = _compiled(asked, graph, meaning, part_of(graph, [node]))
         theirs, ours = _stream_cycles(core, alone), _core_cycles(core, graph, [node])
         if theirs > ours + _cut_cycles(core, graph, part, node):
             found[node.key] = SLOWER.format(theirs, ours)
@@ -321,7 +295,7 @@ def _copy_cycles(core: Target, graph: Graph, tensors: Iterable[str]) -> float:
 
 
 def _stream_cycles(core: Target, made: Made) -> float:
-    return costs_of(core).job + sum(node.op.cycles for node in made.graph.nodes if isinstance(node.op, EthosU))
+    return costs_of(core).job + sum(one.cycles for one in _streams(made))
 
 
 def _core_cycles(core: Target, graph: Graph, nodes: Iterable[Node]) -> float:
@@ -335,30 +309,36 @@ def _core_cycles(core: Target, graph: Graph, nodes: Iterable[Node]) -> float:
 # ---- joining --------------------------------------------------------------------------------------------------------
 
 
-def _joined(graph: Graph, parts: Sequence[Part], made: Sequence[Made], on_core: Reasons) -> Graph:
+def _joined(found: Solved) -> Graph:
     """The graph with streams instead of parts, and notes on layers of the core."""
-    stages = stages_of(graph, on_core)
-    place = {node.key: number for number, part in enumerate(parts) for node in part.nodes}
-    builder, done = rebuild(graph), set[int]()
-    for node in sorted(graph.nodes, key=lambda one: stages[one.key]):
+    graph, told = found.graph, dict[str, None]()
+    place = {node.key: number for number, part in enumerate(found.parts) for node in part.nodes}
+    builder, done, constants = rebuild(graph), set[int](), Constants()
+    for node in in_turn(graph, found.reasons, found.strips):
         number = place.get(node.key)
         if number is None:
             builder.copy_node(node, graph)
         elif number not in done:
             done.add(number)
-            _add_streams(builder, made[number], f"ethos_u_{number}", sum(map(graph.macs, parts[number].nodes)))
+            products = sum(map(graph.macs, found.parts[number].nodes))
+            _add_streams(builder, constants, found.made[number], f"ethos_u_{number}", products)
         is_told = isinstance(node.op, WEIGHED) or (graph.macs(node) and not isinstance(node.op, EthosU))
-        if node.key in on_core and is_told:
-            builder.note(f"{node.op.kind} '{node.name}' stays on the core: {on_core[node.key]}")
+        if node.key in found.reasons and is_told:
+            told[f"{node.op.kind} '{node.name}' stays on the core: {found.reasons[node.key]}"] = None
+    for note in told:
+        builder.note(note)
     builder.copy_outputs(graph)
     return drop_unused(builder.build())
 
 
-def _add_streams(builder: Builder, made: Made, name: str, products: int) -> None:
-    """The first stream has all products of its part: mostly there is one."""
+def _add_streams(builder: Builder, constants: Constants, made: Made, name: str, products: int) -> None:
+    """The first stream has all products of its part: mostly there is one. Strips of one height have one stream."""
     known = dict(made.inputs)
     for constant, values in made.graph.constants.items():
-        known[constant] = builder.constant(values, f"{name}_{constant}")
+        key = values.dtype.str, values.shape, values.tobytes()
+        if key not in constants:
+            constants[key] = builder.constant(values, f"{name}_{constant}")
+        known[constant] = constants[key]
     for node in made.graph.nodes:
         op = node.op
         if isinstance(op, EthosU):

@@ -18,6 +18,7 @@ from tilewright.ops.concat import Concat
 from tilewright.ops.globalmaxpool import GlobalMaxPool
 from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.pad import Pad
+from tilewright.ops.placerows import PlaceRows
 from tilewright.ops.qlinearadd import QLinearAdd
 from tilewright.ops.qlinearfunction import QLinearFunction
 from tilewright.ops.qlinearmul import QLinearMul
@@ -29,7 +30,7 @@ from tilewright.ops.transpose import Transpose
 from tilewright.records import dataclass
 from tilewright.targets.ethos_u.exponential import scale_of_words
 
-MOVES = (Concat, GlobalMaxPool, MaxPool, Pad, Slice, Transpose)
+MOVES = (Concat, GlobalMaxPool, MaxPool, Pad, PlaceRows, Slice, Transpose)
 """Operators whose results are elements of their operands; views are such, too."""
 CLOSE = 2.0**-21
 """Of a ratio of scales: how far two float32 may be from it."""
