@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,8 @@ class BoardMemory:
     cache_ways: int = 1
     one_cache: bool = False
     """Whether code and data share the cache of `data_cache_bytes`."""
+    npu: bool = True
+    """Whether an NPU beside the core reaches it."""
 
     @property
     def bytes(self) -> int:
@@ -77,6 +79,17 @@ class BoardFile:
     """The one that programs for the plain name use; empty for the core alone."""
     npu_base: int = CORSTONE
     """Address of its registers."""
+
+
+def beside_npu(file: BoardFile) -> BoardFile:
+    """The board when its NPU is at work: memories that it does not reach have code alone."""
+    kept = [one if one.npu else replace(one, holds=(CODE,)) for one in file.memory if one.npu or CODE in one.holds]
+    needed = [({ARENA, STACK}, "the arena and the stack"), ({CONSTANTS}, CONSTANTS), ({CODE}, CODE)]
+    missing = [said for uses, said in needed if not any(uses <= set(one.holds) for one in kept)]
+    if missing:
+        what = f"its NPU reaches no memory that holds {' or '.join(missing)}"
+        raise CompileError(f"board '{file.name}'", what, "npu = true, where it does")
+    return replace(file, memory=tuple(kept))
 
 
 def read_board(path: Path, cpus: Collection[str] | None = None) -> BoardFile:
@@ -119,6 +132,7 @@ class _Reader:
             int(self._number(given, place, "instruction_cache_bytes", 0, 1 << 24, 0)),
             int(self._number(given, place, "data_cache_bytes", 0, 1 << 24, 0)),
             int(self._number(given, place, "cache_ways", 1, MOST_WAYS, 1)), self._flag(given, place, "one_cache"),
+            self._flag(given, place, "npu", True),
         )  # fmt: skip
 
     # ---- fields ----
@@ -148,8 +162,8 @@ class _Reader:
             return least
         return value
 
-    def _flag(self, given: Mapping[str, Any], place: str, key: str) -> bool:
-        value = given.get(key, False)
+    def _flag(self, given: Mapping[str, Any], place: str, key: str, default: bool = False) -> bool:
+        value = given.get(key, default)
         if not isinstance(value, bool):
             self._wrong(f"{place}, {key}", f"{value!r} is not allowed", "true or false")
         return bool(value)

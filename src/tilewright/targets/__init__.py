@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from tilewright.errors import CompileError
-from tilewright.target.board_file import SUFFIX, BoardFile, read_board
+from tilewright.target.board_file import SUFFIX, BoardFile, beside_npu, read_board
 from tilewright.target.on_board import on_board
 from tilewright.target.target import Target
 
@@ -121,7 +121,8 @@ def find_board(name: str) -> Target:
     module = importlib.import_module(f"{__name__}.ethos_u.beside")
 
     def beside(core: str) -> Target:
-        made: Target = module.with_npu(on_board(find(core), file), name if asked else file.name, npu, file.npu_base)
+        placed = on_board(find(core), beside_npu(file))
+        made: Target = module.with_npu(placed, name if asked else file.name, npu, file.npu_base)
         return made
 
     made, other = beside(file.cpu), STANDING_IN.get(file.cpu)

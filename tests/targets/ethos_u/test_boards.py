@@ -13,6 +13,7 @@ from tests.support.example_networks import keyword_spotting
 from tilewright import pipeline, targets
 from tilewright.analysis.ranking import ranked
 from tilewright.errors import CompileError
+from tilewright.target.memory import ARENA, STACK, holding
 from tilewright.target.settings import Settings
 from tilewright.targets import named_or_board
 
@@ -61,6 +62,22 @@ def test_a_file_that_names_another_npu_than_it_has(tmp_path: Path) -> None:
     text = (Path(targets.__file__).parent / "cortex_m/boards/alif-e7.toml").read_text()
     (tmp_path / "mine.toml").write_text(text.replace('npu = "u55-256"', 'npu = "u55-32"'))
     with pytest.raises(CompileError, match="npu: 'u55-32' is not among its npus"):
+        targets.find(str(tmp_path / "mine.toml"))
+
+
+def test_memories_that_the_npu_does_not_reach_have_code_alone() -> None:
+    alone, beside = (targets.find(name) for name in ("mps3-an547", "mps3-an547+u55-128"))
+    assert [memory.name for memory in holding(alone.memories, ARENA)][:1] == ["DTCM"]
+    assert "DTCM" not in [memory.name for memory in beside.memories]
+    assert holding(beside.memories, STACK)[0].name == "ISRAM1_ISRAM2"
+
+
+def test_an_npu_that_reaches_too_little(tmp_path: Path) -> None:
+    text = (Path(targets.__file__).parent / "cortex_m/boards/psoc-edge-e84.toml").read_text()
+    (tmp_path / "mine.toml").write_text(text.replace('name = "SOCMEM"', 'name = "SOCMEM"\nnpu = false'))
+    with pytest.raises(
+        CompileError, match="board 'mine': its NPU reaches no memory that holds the arena and the stack"
+    ):
         targets.find(str(tmp_path / "mine.toml"))
 
 

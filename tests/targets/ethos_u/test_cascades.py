@@ -108,9 +108,11 @@ def test_bytes_that_are_alive() -> None:
 
 
 def test_without_the_core_there_is_nothing_to_cascade() -> None:
-    graph = interrupted()
-    assert sketches(graph, {}, frozenset()) == []
-    assert sketches(graph, {node.key: "" for node in graph.nodes}, frozenset()) == []
-    made = sketches(graph, {graph.nodes[1].key: "why"}, frozenset())
+    graph, most = interrupted(), 1 << 30
+    assert sketches(graph, {}, frozenset(), most) == []
+    assert sketches(graph, {node.key: "" for node in graph.nodes}, frozenset(), most) == []
+    on_core = {graph.nodes[1].key: "why"}
+    made = sketches(graph, on_core, frozenset(), most)
     assert made
     assert made[0].bytes < bytes_alive(graph, graph.nodes, (), ())
+    assert sketches(graph, on_core, frozenset(), made[0].bytes - 1) == []

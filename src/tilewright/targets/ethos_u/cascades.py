@@ -73,11 +73,11 @@ def _lives(graph: Graph, turns: Mapping[str, int]) -> dict[str, tuple[int, int]]
     return found
 
 
-def sketches(graph: Graph, on_core: Reasons, strips: Set[str]) -> list[Sketch]:
-    """Groups with layers of both, in strips, that need the fewest bytes."""
+def sketches(graph: Graph, on_core: Reasons, strips: Set[str], most: int) -> list[Sketch]:
+    """Groups with layers of both, in strips, that need the fewest bytes, and at most so many."""
     found = [one for group in islice(_groups(graph, on_core, strips), MOST_GROUPS)
              for one in _in_counts(graph, on_core, strips, group)]  # fmt: skip
-    return sorted(found, key=lambda one: one.bytes)[:MOST_SKETCHES]
+    return sorted((one for one in found if one.bytes <= most), key=lambda one: one.bytes)[:MOST_SKETCHES]
 
 
 def _groups(graph: Graph, on_core: Reasons, strips: Set[str]) -> Iterator[tuple[RowLayer, ...]]:

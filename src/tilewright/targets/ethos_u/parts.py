@@ -136,7 +136,8 @@ def _solved(asked: Asked, core: Target | None, left_to_core: Reasons, graph: Gra
 def _in_strips(found: Solved, solve: Callable[[Graph, Set[str]], Solved]) -> Solved:
     """With layers of both in strips of rows, for as long as that takes bytes off; notes say how many."""
     for _ in range(MOST_ROUNDS):
-        tried = [(one, solve(one.graph, one.strips)) for one in sketches(found.graph, found.reasons, found.strips)]
+        promising = sketches(found.graph, found.reasons, found.strips, int(MOST_KEPT * found.bytes))
+        tried = [(one, solve(one.graph, one.strips)) for one in promising]
         best, made = min(tried, key=lambda one: one[1].bytes, default=(None, found))
         if best is None or made.bytes > MOST_KEPT * found.bytes:
             return found
