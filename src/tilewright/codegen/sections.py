@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tilewright.planner.board.accelerator_reads import is_read_by_accelerator
 from tilewright.planner.home import COPY
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import Schedule
@@ -42,9 +43,7 @@ def section_of(schedule: Schedule, name: str) -> Section:
 def _base_alignment(schedule: Schedule, name: str) -> int:
     """Of what accelerators read themselves in the memory of constants."""
     wanted = {engine.name: engine.base_alignment for engine in schedule.target.engines if engine.base_alignment > 1}
-    if schedule.target.is_tiled or not wanted:
-        return 1
-    jobs = (layer for layer in schedule.layers if layer.kernel.offloaded and layer.engine in wanted)
+    jobs = (layer for layer in schedule.layers if layer.engine in wanted and is_read_by_accelerator(layer))
     return max((wanted[layer.engine] for layer in jobs if _reads(schedule, layer, name)), default=1)
 
 
