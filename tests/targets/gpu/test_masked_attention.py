@@ -11,6 +11,7 @@ import pytest
 from tests.support.checks import Case, check_graph, check_kernels
 from tests.targets.gpu.test_code import assembled, codes, spills
 from tests.targets.gpu.test_fused import Fed, Network, kinds
+from tests.targets.gpu.test_opencl import check_texts
 from tests.targets.gpu.test_tiles import RANDOM, floats
 from tilewright import pipeline
 from tilewright.ir.evaluate import evaluate
@@ -96,6 +97,10 @@ def test_kernels_assemble(precision: str, tmp_path: Path) -> None:
     for code in named:
         most = FEW_BYTES if precision == "fp32" else 0
         assert all(int(spilled.split()[0]) <= most for spilled in spills(assembled(code, tmp_path)))
+
+
+def test_kernels_are_opencl_c(tmp_path: Path) -> None:
+    check_texts([cases()[0], cases()[4]], tmp_path, ("CL1.2", "CL3.0"))
 
 
 # ---- as exporters write it ------------------------------------------------------------------------------------------
