@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tilewright import targets
 from tilewright.toolchain.compiler import compile_objects, find_compiler, link_without_runtime
 
@@ -15,10 +17,12 @@ HEADER = """
 struct ethosu_driver;
 struct ethosu_driver *ethosu_reserve_driver(void);
 void ethosu_release_driver(struct ethosu_driver *drv);
-int ethosu_invoke_async(struct ethosu_driver *drv, const void *data, const int bytes, uint64_t *const base,
+int ethosu_invoke_async(struct ethosu_driver *drv, const void *data, const int bytes, BASE base,
                         const size_t *sizes, const int count, void *user);
 int ethosu_wait(struct ethosu_driver *drv, bool block);
 """
+BASES = ("uint64_t *const", "const uint64_t *")
+"""Types of base addresses in releases of the driver: newer ones are free to change them."""
 PROGRAM = r"""
 #include <stdio.h>
 #include <string.h>
@@ -31,10 +35,10 @@ void tw_ethos_u_job(const tw_ethos_u_job_params *params, const int32_t *stream, 
 void tw_ethos_u_job_finish(const tw_ethos_u_job_params *params, const int32_t *stream, const uint8_t *weights,
                            const int8_t *const *x, int8_t *y, void *scratch);
 static int npu;
-static uint64_t *addresses;
+static const uint64_t *addresses;
 struct ethosu_driver *ethosu_reserve_driver(void) { return (struct ethosu_driver *)&npu; }
 void ethosu_release_driver(struct ethosu_driver *drv) { printf("released %d\n", drv == (struct ethosu_driver *)&npu); }
-int ethosu_invoke_async(struct ethosu_driver *drv, const void *data, const int bytes, uint64_t *const base,
+int ethosu_invoke_async(struct ethosu_driver *drv, const void *data, const int bytes, BASE base,
                         const size_t *sizes, const int count, void *user) {
   printf("%.4s %d %d %d %d %d\n", (const char *)data, bytes, count, (int)sizes[0], (int)sizes[1], (int)sizes[2]);
   addresses = base;
@@ -63,8 +67,9 @@ int main(void) {
 """
 
 
-def test_arms_driver_is_given_the_whole_payload_and_all_regions(tmp_path: Path) -> None:
-    (tmp_path / "ethosu_driver.h").write_text(HEADER)
+@pytest.mark.parametrize("base", BASES)
+def test_arms_driver_is_given_the_whole_payload_and_all_regions(base: str, tmp_path: Path) -> None:
+    (tmp_path / "ethosu_driver.h").write_text(f"#define BASE {base}\n{HEADER}")
     (tmp_path / "main.c").write_text(PROGRAM)
     target = targets.find("cortex-m33+u55-128")
     kernel = target.kernel_file("ethos_u_job.c")
