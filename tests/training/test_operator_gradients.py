@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.double import evaluated
 from tests.support.examples import examples
 from tests.training import derivatives
 from tests.training.operator_cases import FLAT, Case, all_cases, case, real
@@ -44,6 +45,22 @@ def test_flat_functions_have_no_slope(kind: str) -> None:
 def test_every_rule_has_a_case() -> None:
     ruled = {operator.__name__ for operator in ops.all_operators() if operator.has_rule()}
     assert {one.op.kind for one in CASES} | ELSEWHERE >= ruled
+
+
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+def test_places_that_are_no_numbers_become_no_integers(mode: str, padding: str) -> None:
+    """In C such a cast is undefined: an element of the image has to stand for them."""
+    grid = np.array([np.nan, -np.inf, np.inf, -np.nan, 0.1, 1e30, -1e30], np.float32).reshape(1, 7, 1)
+    drawn = case("GridSample", real(1, 2, 5), grid, mode=mode, padding=padding)
+    wanted = [0] if mode == "nearest" else [0, 1]
+    graph, _ = derivatives.graph_of(drawn.op, drawn.arrays, wanted)
+    with np.errstate(invalid="ignore", over="ignore"):
+        values = evaluated(graph, {f"x{place}": drawn.arrays[place] for place in wanted})
+    casts = [node for node in graph.nodes if node.op.kind == "Cast" and graph.types[node.key].dtype == "int32"]
+    assert casts
+    for node in casts:
+        assert ((values[node.inputs[0]] >= 0) & (values[node.inputs[0]] <= 4)).all()
 
 
 @st.composite

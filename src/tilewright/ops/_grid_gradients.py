@@ -46,7 +46,7 @@ class Sampling:
             place = place.apply("Round")
         if self.padding == "border" and self.mode != "cubic":
             factor = factor.only_where((place > 0.0).both(place < size - 1.0))
-            place = place.apply("Clip", low=0.0, high=size - 1.0)
+            place = _held(place, size)
         if self.padding == "reflection":
             place, direction = _reflected(place, low, high)
             factor = factor * direction
@@ -59,7 +59,7 @@ class Sampling:
                 weight, slope = weight.only_where(inside), slope.only_where(inside)
             if self.padding == "reflection":
                 element, _ = _reflected(element, low, high)
-            taps.append(Tap(element.apply("Clip", low=0.0, high=size - 1.0).cast("int32"), weight, slope))
+            taps.append(Tap(_held(element, size).cast("int32"), weight, slope))
         return Axis(taps, factor)
 
     def _weights(self, rest: Value) -> list[tuple[int, Value, Value]]:
@@ -83,6 +83,11 @@ class Sampling:
             (offset, weight, -slope if is_turned else slope)
             for offset, (weight, slope), is_turned in zip((-1, 0, 1, 2), found, turned, strict=True)
         ]
+
+
+def _held(place: Value, size: int) -> Value:
+    """Inside of an axis; what is not a number is at its beginning, as no integer stands for it."""
+    return place.apply("Clip", low=0.0, high=size - 1.0).only_where(place >= 0.0)
 
 
 def _reflected(place: Value, low: float, high: float) -> tuple[Value, Value]:
