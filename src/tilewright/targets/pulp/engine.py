@@ -6,9 +6,11 @@ from tilewright.target.peak import Peak
 from tilewright.target.target import Engine
 from tilewright.targets.generic import target as generic
 from tilewright.targets.pulp import (
+    accumulation,
     argmax_matmul,
     arithmetic,
     attention,
+    channel_sums,
     dialect,
     elementwise,
     functions,
@@ -21,6 +23,7 @@ from tilewright.targets.pulp import (
     quantised_softmax,
     recurrent,
     reductions,
+    scaled_sum,
     sum_dots,
     tflite_sums,
     wide_rows,
@@ -43,6 +46,9 @@ def cluster(cores: int, peak: Peak) -> Engine:
         *masked_softmax.kernels(cores),
         *masked_attention.kernels(cores),
         *arithmetic.KERNELS,
+        *scaled_sum.KERNELS,
+        *accumulation.KERNELS,
+        *channel_sums.kernels(cores),
         *functions.KERNELS,
         *gradients.kernels(cores),
         *movement.KERNELS,

@@ -66,8 +66,9 @@ static __attribute__((noinline)) void add_taps(const tw_depthwise *d, const floa
 }
 
 /* All windows of one image, and some rows of taps. */
-static void add_image(const tw_depthwise *d, const float *x, const float *g, tw_share taps, float *plane, float *total) {
-  const int32_t at_once = tw_rows_at_once(d), down = d->dilation_h * tw_channel_pitch(d);
+static void add_image(const tw_depthwise *d, const float *x, const float *g, tw_share taps, int32_t at_once, float *plane,
+                      float *total) {
+  const int32_t down = d->dilation_h * tw_channel_pitch(d);
   const int are_nine = tw_are_nine(d) && d->stride_w == 1 && d->dilation_w == 1 && taps.end - taps.first == 3;
   for (int32_t row = 0; row < d->out_h; row += at_once, g += at_once * d->y_pitch) {
     const int32_t rows = tw_min(at_once, d->out_h - row);
@@ -89,17 +90,20 @@ static void add_image(const tw_depthwise *d, const float *x, const float *g, tw_
 void TW_NAME(const tw_conv_gradient_params *params, const float *x, const float *g, float *y, void *scratch) {
   const tw_depthwise d = tw_depthwise_in_long_rows(tw_depthwise_of_filters(params));
   const int32_t parts = d.groups % TW_CORES == 0 || d.groups >= 6 * TW_CORES ? 1 : d.kernel_h;
+  const int32_t at_once = tw_rows_at_once(&d);
   float *const plane = (float *)scratch + tw_core() * tw_depthwise_floats(&d, 0);
   tw_clear(plane, tw_plane_floats(&d));
   for (int32_t i = tw_core(); i < d.groups * parts; i += TW_CORES) {
-    const int32_t part = i / d.groups, c = i - part * d.groups;
-    const tw_share taps = {d.kernel_h * part / parts, d.kernel_h * (part + 1) / parts};
+    const int32_t part = parts == 1 ? 0 : i / d.groups, c = i - part * d.groups;
+    const tw_share all = {0, d.kernel_h}, some = {d.kernel_h * part / parts, d.kernel_h * (part + 1) / parts};
+    const tw_share taps = parts == 1 ? all : some;
     float *const total = y + c * d.kernel_h * d.kernel_w;
     for (int32_t r = taps.first; r < taps.end; r++) {
       for (int32_t s = 0; s < d.kernel_w; s++) total[r * d.w_pitch + s * d.w_step] = 0.0f;
     }
     for (int32_t n = 0; n < d.batch; n++) {
-      add_image(&d, x + n * d.in_h * d.in_w * d.groups + c, g + n * d.out_h * d.out_w * d.groups + c, taps, plane, total);
+      const float *const image = x + n * d.in_h * d.in_w * d.groups + c;
+      add_image(&d, image, g + n * d.out_h * d.out_w * d.groups + c, taps, at_once, plane, total);
     }
   }
 }

@@ -121,7 +121,7 @@ void TW_NAME(const tw_conv_gradient_params *params, const float *x, const float 
   tw_barrier();
   for (int32_t line = 0; line < tw_lines_of_patches(&n); line += grid.lines) {
     for (int32_t first = 0; first < tw_patches_across(&n); first += grid.columns) {
-      const tw_round round = tw_round_at(&n, line, first);
+      const tw_round round = tw_round_at(&n, grid, line, first);
       if (line + first > 0) tw_barrier();
       tw_transform_patches(&image, &round, 1, column, next, patches);
       transform_all_gradients(&k, &round, column);

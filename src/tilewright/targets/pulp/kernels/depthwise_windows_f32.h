@@ -103,8 +103,8 @@ static void tw_rows_of_any(const tw_depthwise *d, const tw_taps *t, const float 
 /* ---- convolutions ---- */
 
 /* Some rows of one channel, plane by plane. */
-static void tw_depthwise_rows(const tw_depthwise *d, const tw_taps *t, const float *x, tw_share rows, float *plane, float *y) {
-  const int32_t at_once = tw_rows_at_once(d);
+static void tw_depthwise_rows(const tw_depthwise *d, const tw_taps *t, const float *x, tw_share rows, int32_t at_once,
+                              float *plane, float *y) {
   for (int32_t row = rows.first; row < rows.end; row += at_once) {
     const int32_t count = tw_min(at_once, rows.end - row);
     float *const to = y + row * d->y_pitch;
@@ -124,14 +124,16 @@ static void tw_depthwise_f32(const tw_depthwise *d, const float *x, const float 
                              int32_t bias_step, int32_t low, float *y, void *scratch) {
   float *const plane = (float *)scratch + tw_core() * tw_depthwise_floats(d, 1);
   const int32_t channels = d->batch * d->groups, taps = d->kernel_h * d->kernel_w;
-  const int32_t parts = tw_parts_of_channel(channels, d->out_h, TW_CORES);
+  const int32_t parts = tw_parts_of_channel(channels, d->out_h, TW_CORES), at_once = tw_rows_at_once(d);
   tw_clear(plane, tw_plane_floats(d));
   for (int32_t i = tw_core(); i < channels * parts; i += TW_CORES) {
-    const int32_t part = i / channels, place = i - part * channels, image = place / d->groups, c = place - image * d->groups;
-    const tw_share rows = {d->out_h * part / parts, d->out_h * (part + 1) / parts};
+    const int32_t part = parts == 1 ? 0 : i / channels, place = i - part * channels;
+    const int32_t image = d->batch == 1 ? 0 : place / d->groups, c = place - image * d->groups;
+    const tw_share all = {0, d->out_h}, some = {d->out_h * part / parts, d->out_h * (part + 1) / parts};
+    const tw_share rows = parts == 1 ? all : some;
     const tw_taps t = {w + c * taps + (turned ? taps - 1 : 0), bias ? bias[c * bias_step] : 0.0f,
                        turned ? -d->w_step : d->w_step, turned ? -d->w_pitch : d->w_pitch, low};
-    tw_depthwise_rows(d, &t, x + image * d->in_h * d->in_w * d->groups + c, rows, plane,
+    tw_depthwise_rows(d, &t, x + image * d->in_h * d->in_w * d->groups + c, rows, at_once, plane,
                       y + image * d->out_h * d->out_w * d->groups + c);
   }
 }

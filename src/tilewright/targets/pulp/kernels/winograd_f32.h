@@ -199,9 +199,8 @@ static void tw_transform_products(const tw_winograd *k, const tw_round *round) {
 
 /* The patches of one round, with some filters after the other. If these are not all of them, they are transformed in each
  * round. */
-static void tw_winograd_round(tw_winograd *k, tw_round round, int32_t is_first) {
+static void tw_winograd_round(tw_winograd *k, tw_round round, int32_t at_once, int32_t is_first) {
   const int32_t channels = k->sizes.channels, patches = tw_patches_of(&round), quads = tw_whole_quads(k->sizes.filters) >> 2;
-  const int32_t at_once = tw_filter_quads_at_once(&k->sizes);
   const tw_places next = {1, channels * TW_CELL - 3};
   tw_transform_patches(&k->image, &round, 0, TW_CELL, next, k->patches);
   tw_fill_last_quad(k, patches);
@@ -230,7 +229,7 @@ static void tw_winograd_run(tw_winograd *k, float *scratch) {
   tw_barrier();
   for (int32_t line = 0; line < tw_lines_of_patches(n); line += grid.lines) {
     for (int32_t column = 0; column < tw_patches_across(n); column += grid.columns) {
-      tw_winograd_round(k, tw_round_at(n, line, column), line + column == 0);
+      tw_winograd_round(k, tw_round_at(n, grid, line, column), columns, line + column == 0);
     }
   }
 }

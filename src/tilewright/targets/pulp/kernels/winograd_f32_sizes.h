@@ -34,10 +34,25 @@ static inline int32_t tw_patches_across(const tw_winograd_sizes *n) { return tw_
 static inline int32_t tw_patches_down(const tw_winograd_sizes *n) { return tw_patches_of_length(n, n->out_h); }
 static inline int32_t tw_lines_of_patches(const tw_winograd_sizes *n) { return n->batch * tw_patches_down(n); }
 
-/* Quads of filters that are transformed at once. */
+/* Quads of all patches. */
+static inline int32_t tw_all_quads(const tw_winograd_sizes *n) {
+  return tw_whole_quads(tw_lines_of_patches(n) * tw_patches_across(n)) >> 2;
+}
+
+/* Quads of filters that there is room for beside all patches and their products; 0 if there is none. */
+static inline int32_t tw_filter_quads_beside_all(const tw_winograd_sizes *n) {
+  const int32_t cells = (TW_FILTER_FLOATS + TW_PATCH_FLOATS) / TW_CELL_OF(n->form), patches = tw_all_quads(n);
+  const int32_t channels = tw_max(1, n->channels);
+  return patches > cells / channels ? 0 : (cells - patches * channels) / (channels + 4 * patches);
+}
+
+/* Quads of filters that are transformed at once: all of them, or as many as there is room for beside all patches, so that
+ * none is transformed twice; or else those that there is room for. */
 static inline int32_t tw_filter_quads_at_once(const tw_winograd_sizes *n) {
   const int32_t quads = tw_whole_quads(n->filters) >> 2, room = TW_FILTER_FLOATS / (TW_CELL_OF(n->form) * tw_max(1, n->channels));
-  return tw_max(1, tw_min(quads, room));
+  if (quads <= room) return quads;
+  const int32_t beside_all = tw_filter_quads_beside_all(n);
+  return tw_max(1, beside_all == 0 ? room : tw_min(room, beside_all));
 }
 
 /* Patches that are kept at once: whole lines of them, or a part of one line. */
@@ -56,7 +71,9 @@ static inline tw_patch_grid tw_patches_in(const tw_winograd_sizes *n, int32_t ro
 static inline tw_patch_grid tw_patches_at_once(const tw_winograd_sizes *n) {
   const int32_t matrices = TW_POINTS_OF(n->form) * TW_POINTS_OF(n->form);
   if (n->is_gradient) return tw_patches_in(n, TW_GRADIENT_FLOATS / (matrices * tw_max(1, n->channels + n->filters)));
-  return tw_patches_in(n, TW_PATCH_FLOATS / (matrices * tw_max(1, n->channels + 4 * tw_filter_quads_at_once(n))));
+  const int32_t filters = tw_filter_quads_at_once(n);
+  const int is_beside_all = 4 * filters < n->filters && filters <= tw_filter_quads_beside_all(n);
+  return tw_patches_in(n, is_beside_all ? 4 * tw_all_quads(n) : TW_PATCH_FLOATS / (matrices * tw_max(1, n->channels + 4 * filters)));
 }
 
 static inline int32_t tw_quads_at_once(const tw_winograd_sizes *n) {

@@ -19,9 +19,8 @@ typedef struct {
   int32_t line, lines, column, columns, down; /* down: lines of one image */
 } tw_round;
 
-/* The patches from a line and a column on, as many as there is room for. */
-static inline tw_round tw_round_at(const tw_winograd_sizes *n, int32_t line, int32_t column) {
-  const tw_patch_grid grid = tw_patches_at_once(n);
+/* The patches from a line and a column on, as many as there is room for: `grid`. */
+static inline tw_round tw_round_at(const tw_winograd_sizes *n, tw_patch_grid grid, int32_t line, int32_t column) {
   const tw_round found = {line, tw_min(grid.lines, tw_lines_of_patches(n) - line), column,
                           tw_min(grid.columns, tw_patches_across(n) - column), tw_patches_down(n)};
   return found;
