@@ -26,8 +26,8 @@ from tilewright.bringup.skeleton import new_folder
 INNER, COLUMNS = 64, 64
 TABLE = Path(__file__).parent / "rtl_table"
 Kind = tuple[int, list[int]]
-LOOKUPS = 2048
-"""Of each row: about as many cycles as a row of products."""
+LOOKUPS = 1024
+"""Of each row: RAM has room for 200 rows."""
 CYCLES = ("(macs + UPPER_MACS_PER_CYCLE - 1) / UPPER_MACS_PER_CYCLE + 20", "2 * macs + 3ull * r->rows * r->columns")
 """Of the model, and those of the Verilog."""
 

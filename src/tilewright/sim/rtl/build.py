@@ -84,7 +84,7 @@ def kept_library(key: str, where: str, build: Callable[[Path], None]) -> Path:
         return made
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder / "lock"):
+        with locked(made.with_suffix(".lock")):
             if not made.is_file():
                 print(f"tilewright: verilating {where} (once) ...", file=sys.stderr, flush=True)
                 with tempfile.TemporaryDirectory(dir=folder) as draft:
@@ -178,9 +178,11 @@ def _runtime_object(source: Path, compiler: Compiler) -> Path:
     """Of verilator's own; every device has the same, kept beside their libraries."""
     made_of = [source, *sorted(source.parent.glob("*.h"))]
     made = cache_folder() / "rtl" / f"{library_key(made_of, *RUNTIME_FLAGS)}.o"
-    if not made.is_file():
-        made.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=made.parent) as draft:
+    if made.is_file():
+        return made
+    made.parent.mkdir(parents=True, exist_ok=True)
+    with locked(made.with_suffix(".lock")), tempfile.TemporaryDirectory(dir=made.parent) as draft:
+        if not made.is_file():
             compiler.compile(source, [*RUNTIME_FLAGS, *_search()], f"{source.stem}.o", Path(draft))
             os.replace(Path(draft) / f"{source.stem}.o", made)
     return made
