@@ -12,7 +12,7 @@ from typing import Any
 from tilewright import targets
 from tilewright.codegen import binary_data, folder
 from tilewright.codegen.network import Writer, symbol_prefix
-from tilewright.errors import CompileError, instance, raise_all
+from tilewright.errors import CompileError, instance, present, raise_all
 from tilewright.ir.arrays import Given
 from tilewright.ir.at_sizes import symbols_of
 from tilewright.ir.graph import Graph
@@ -154,8 +154,8 @@ def _best(quantised: Graph, target: Target, settings: Settings) -> list[Any]:
     plans = [list(_planned(quantised, target, settings))]
     schedule = planner_of(target).schedule(plans[0][-1], settings, True)
     layers = frozenset((layer.engine, layer.node.name) for layer in schedule.layers)
-    assert target.alternatives is not None
-    for other in target.alternatives(target, layers):
+    alternatives = present(target.alternatives, target.name, "has no other passes to choose from")
+    for other in alternatives(target, layers):
         try:
             following = _planned(quantised, other, settings)
             lowered = next(following)
