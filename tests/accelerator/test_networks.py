@@ -195,7 +195,7 @@ def test_images_become_uint8_where_an_npu_is_faster_with_them() -> None:
     assert "qvanilla" not in engines(made)
     assert images(made) == images(alone)
     assert made.compiled.schedule.placed.predicted == alone.compiled.schedule.placed.predicted
-    assert any("images that qvanilla could read become uint8" in note for note in made.analysis.notes)
+    assert any("images that qvanilla could read as int8 become uint8" in note for note in made.analysis.notes)
 
 
 def test_images_stay_int8_around_the_layers_alone_that_an_accelerator_computes() -> None:

@@ -156,7 +156,7 @@ def _saying_what_stays(units: Sequence[Unit], unsigned: Pass, keeps: Keeps, grap
     note = (
         f"{images} int8 for {names}: this is predicted to take fewer cycles than uint8"
         if kept
-        else f"images that {names} could read become uint8: the target's own engines are predicted to be faster with it"
+        else f"images that {names} could read as int8 become uint8: the target is predicted to be faster with it"
     )
     return replace(made, notes=(*made.notes, note))
 
