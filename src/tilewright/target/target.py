@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,9 @@ from tilewright.target.memory import Link, Memory, Paths, paths
 from tilewright.target.peak import Peak
 from tilewright.target.processors import PROCESSORS
 from tilewright.target.runner import HostProcess, Machine, Model, Runner, virtual_soc, with_models
+
+PACKAGE = Path(__file__).parents[1]
+"""Its files stay the same for as long as a process runs; a user's may change between two networks."""
 
 COSTS_OF_A_FAMILY = "costs"
 """The folder of what was measured, where several targets share theirs."""
@@ -265,7 +268,7 @@ class Target:
     def kernel_text(self, name: str) -> str:
         """What it says; it is read once."""
         if name not in self._texts:
-            self._texts[name] = self.kernel_file(name).read_text(encoding="utf-8")
+            self._texts[name] = _text(self.kernel_file(name))
         return self._texts[name]
 
     @cached_property
@@ -283,7 +286,7 @@ class Target:
     @cached_property
     def runtime_texts(self) -> Mapping[str, str]:
         """What the files of the runtime say."""
-        return {name: path.read_text(encoding="utf-8") for name, path in self.runtime_files().items()}
+        return {name: _text(path) for name, path in self.runtime_files().items()}
 
     def bench_file(self, name: str) -> Path:
         """What boots a program that measures kernels."""
@@ -291,10 +294,10 @@ class Target:
 
     def _file(self, kind: str, name: str) -> Path:
         """The first of its folders that has it."""
-        places = [folder / kind / name for folder in self.folders]
-        return next((path for path in places if path.is_file()), places[-1])
+        find = _first_once if all(map(_is_installed, self.folders)) else _first
+        return find(self.folders, kind, name)
 
-    @property
+    @cached_property
     def folders(self) -> tuple[Path, ...]:
         """Its own before those that it shares with others."""
         return (self.folder, *self.bases)
@@ -307,3 +310,25 @@ class Target:
             for path in sorted((folder / "runtime").rglob("*"))
             if path.suffix in (".c", ".h", ".S", ".ld")
         }
+
+
+@cache
+def _is_installed(path: Path) -> bool:
+    return path.is_relative_to(PACKAGE)
+
+
+def _first(folders: Sequence[Path], kind: str, name: str) -> Path:
+    places = [folder / kind / name for folder in folders]
+    return next((path for path in places if path.is_file()), places[-1])
+
+
+_first_once = cache(_first)
+
+
+def _text(path: Path) -> str:
+    return _text_once(path) if _is_installed(path) else path.read_text(encoding="utf-8")
+
+
+@cache
+def _text_once(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
