@@ -48,10 +48,17 @@ typedef struct {
 
 /* ---- rows that are put together ---- */
 
+/* GCC converts such vectors element by element. */
 TW_ALWAYS tw_words widened(const int8_t *from) {
+#if defined(__AVX512F__) && TW_VECTOR_BYTES == 64
+  return (tw_words)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)from));
+#elif defined(__AVX2__) && TW_VECTOR_BYTES == 32
+  return (tw_words)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)from));
+#else
   tw_lane_bytes bytes;
   memcpy(&bytes, from, sizeof bytes);
   return __builtin_convertvector(bytes, tw_words);
+#endif
 }
 
 TW_ALWAYS void put_together(const int8_t *const *row, int64_t at, int32_t *to) {
