@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import accumulate, islice
 
 from tilewright.ir.graph import Graph, Node
-from tilewright.memory.allocator import Buffer, Problem, Solution, shown
+from tilewright.memory.allocator import Buffer, Key, Problem, Solution, shown
 from tilewright.memory.arena import side_by_side, solved_behind
 from tilewright.memory.parts import check_parts, solve_in_parts
 from tilewright.memory.validate import check_placement
@@ -22,7 +22,8 @@ from tilewright.passes.aliasing import (
 from tilewright.planner.arena.board_regions import arena_capacities, with_fitting_ram
 from tilewright.planner.arena.cycles import layer_cycles, machine_bound
 from tilewright.planner.arena.pieces import Pieces, pieces
-from tilewright.planner.arena.threads import cut_for_threads
+from tilewright.planner.arena.thread_lines import Span, with_own_lines
+from tilewright.planner.arena.threads import cut_for_threads, spans_of
 from tilewright.planner.cluster.tile_params import most_scratch
 from tilewright.planner.home import ARENA, STATE, Home
 from tilewright.planner.machine_bound import MachineBound
@@ -155,6 +156,9 @@ def allocate(mapped: Mapped) -> Allocation:
     states, problem = state_buffers(graph), arena_problem(mapped)
     kept = side_by_side(states, memory.alignment)
     solution = solved_behind(kept, replace(problem, buffers=problem.buffers[len(states) :]))
+    split = cut_for_threads(mapped, owners)
+    if split:
+        solution = with_own_lines(problem, solution, _shares(mapped, sharing, split), len(states))
     check_placement(problem, solution)
     plan = _with_inputs(mapped, owners, Placement(problem, solution), kept)
     target = with_fitting_ram(mapped.target, graph, plan.solution.peak, plan.inputs)
@@ -166,7 +170,6 @@ def allocate(mapped: Mapped) -> Allocation:
     homes = {name: _home(graph, sharing, name, parts, plan) for name in graph.types}
     scratch = {node.key: plan.solution.offsets[_scratch_key(node)] for node, _ in _scratch_sizes(mapped)}
     placed = replace(mapped, target=target)
-    split = cut_for_threads(mapped, owners)
     return Allocation(
         placed, homes, scratch, plan.problem, plan.solution, kept.peak, parts, inputs, split, sharing.idle
     )
@@ -293,6 +296,20 @@ def scratch_of_all(mapped: Mapped, node: Node) -> int:
     kernel, threads = mapped.choice(node).kernel, mapped.target.agents.threads
     size = most_scratch_at(mapped.graph, kernel, node)
     return mapped.target.memories[0].whole(size) * threads if kernel.cooperative and threads > 1 else size
+
+
+def _shares(mapped: Mapped, sharing: Pieces, split: Mapping[str, TileGrid]) -> dict[Key, list[Span]]:
+    """What each thread has of a buffer: of tensors as they are made, of working memory a part each."""
+    made: dict[Key, list[Span]] = {
+        _scratch_key(node): [(size // tiles * part, size // tiles * (part + 1)) for part in range(tiles)]
+        for node, size in _scratch_sizes(mapped)
+        if (tiles := split[node.key].tiles if node.key in split else 0)
+    }
+    for node in mapped.graph.nodes:
+        if node.key in split:
+            for stem, name in node.results().items():
+                made[(sharing.owners[name],)] = spans_of(split[node.key], stem, sharing.starts.get(name, 0))
+    return made
 
 
 def _scratch_buffers(mapped: Mapped) -> list[Buffer]:

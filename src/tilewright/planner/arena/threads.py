@@ -109,6 +109,15 @@ def _bytes(grid: TileGrid, name: str, part: Mapping[str, int]) -> tuple[int, int
     return grid.elements_before(name, part) * BYTES[kind.dtype], kind.bytes
 
 
+def spans_of(grid: TileGrid, name: str, start: int = 0) -> list[tuple[int, int]]:
+    """The bytes that each part has of an operand or result, which begins at `start`."""
+    found = []
+    for part in range(grid.tiles):
+        before, size = _bytes(grid, name, grid.indices(part))
+        found.append((start + before, start + before + size))
+    return found
+
+
 def _is_taken(kernel: Kernel, grid: TileGrid, part: Mapping[str, int]) -> bool:
     op, types = grid.local_op(part), grid.local_types(part)
     found = infer(op, {name: kind for name, kind in types.items() if name not in grid.results})

@@ -17,11 +17,17 @@
 enum { MOST = 64, LOOKS = 64 };
 #define SPIN_NANOSECONDS 200000
 
-/* Job number, number of parts and next part, in one atomic word: a late thread sees another job number and takes nothing. */
-static uint64_t ticket;
-static tw_layer *job;
-static const void *job_pointers;
-static int finished, busy, sleepers, caller_sleeps, stopping, workers;
+#define OWN_LINES __attribute__((aligned(128))) /* lines come in pairs */
+
+/* What a worker needs to begin. The ticket is job number, number of parts and next part, in one atomic word: a late thread
+ * sees another job number and takes nothing. */
+static struct {
+  uint64_t ticket;
+  tw_layer *job;
+  const void *pointers;
+} offer OWN_LINES;
+static int finished OWN_LINES;
+static int busy OWN_LINES, sleepers, caller_sleeps, stopping, workers;
 static pthread_t pool[MOST];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t published = PTHREAD_COND_INITIALIZER, completed = PTHREAD_COND_INITIALIZER;
@@ -30,12 +36,12 @@ static unsigned next_of(uint64_t of) { return (unsigned)(of & 0xffff); }
 static unsigned parts_of(uint64_t of) { return (unsigned)(of >> 16 & 0xffff); }
 
 static int has_parts(void) {
-  const uint64_t seen = __atomic_load_n(&ticket, __ATOMIC_SEQ_CST);
+  const uint64_t seen = __atomic_load_n(&offer.ticket, __ATOMIC_SEQ_CST);
   return next_of(seen) < parts_of(seen) || __atomic_load_n(&stopping, __ATOMIC_SEQ_CST);
 }
 
 static int is_finished(void) {
-  return __atomic_load_n(&finished, __ATOMIC_SEQ_CST) == (int)parts_of(__atomic_load_n(&ticket, __ATOMIC_RELAXED));
+  return __atomic_load_n(&finished, __ATOMIC_SEQ_CST) == (int)parts_of(__atomic_load_n(&offer.ticket, __ATOMIC_RELAXED));
 }
 
 static int64_t nanoseconds(void) {
@@ -83,13 +89,13 @@ static void wake(int *asleep, pthread_cond_t *signalled) {
 
 /* Computes parts until none is left. No other job can start while a part is being computed. */
 static void compute_parts(void) {
-  uint64_t seen = __atomic_load_n(&ticket, __ATOMIC_ACQUIRE);
+  uint64_t seen = __atomic_load_n(&offer.ticket, __ATOMIC_ACQUIRE);
   while (next_of(seen) < parts_of(seen)) {
-    if (!__atomic_compare_exchange_n(&ticket, &seen, seen + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) continue;
-    job(job_pointers, (int)next_of(seen));
+    if (!__atomic_compare_exchange_n(&offer.ticket, &seen, seen + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) continue;
+    offer.job(offer.pointers, (int)next_of(seen));
     __atomic_add_fetch(&finished, 1, __ATOMIC_SEQ_CST);
     wake(&caller_sleeps, &completed);
-    seen = __atomic_load_n(&ticket, __ATOMIC_ACQUIRE);
+    seen = __atomic_load_n(&offer.ticket, __ATOMIC_ACQUIRE);
   }
 }
 
@@ -107,11 +113,11 @@ void tw_parallel(tw_layer *layer, const void *pointers, int parts) {
     for (int part = 0; part < parts; part++) layer(pointers, part);
     return;
   }
-  job = layer;
-  job_pointers = pointers;
+  offer.job = layer;
+  offer.pointers = pointers;
   __atomic_store_n(&finished, 0, __ATOMIC_RELAXED);
-  const uint64_t number = (__atomic_load_n(&ticket, __ATOMIC_RELAXED) >> 32) + 1;
-  __atomic_store_n(&ticket, number << 32 | (uint64_t)parts << 16, __ATOMIC_SEQ_CST);
+  const uint64_t number = (__atomic_load_n(&offer.ticket, __ATOMIC_RELAXED) >> 32) + 1;
+  __atomic_store_n(&offer.ticket, number << 32 | (uint64_t)parts << 16, __ATOMIC_SEQ_CST);
   wake(&sleepers, &published);
   compute_parts();
   wait_until(is_finished, &caller_sleeps, &completed);
@@ -170,7 +176,7 @@ static void pin_pool(int threads) {
 /* After a fork, only the calling thread exists. */
 static void forget_pool(void) {
   workers = busy = sleepers = caller_sleeps = stopping = finished = 0;
-  ticket = 0;
+  offer.ticket = 0;
   pthread_mutex_init(&mutex, 0);
   pthread_cond_init(&published, 0);
   pthread_cond_init(&completed, 0);
