@@ -51,6 +51,15 @@ def slices_set(x: Any) -> Any:
     return y
 
 
+def mixed_frequencies(x: Any, real: Any, imaginary: Any) -> Any:
+    """Some frequencies times complex weights, written between zeros; and products of three."""
+    found = torch.fft.rfft2(x)
+    weights, out = torch.complex(real, imaginary), torch.zeros(*found.shape, dtype=torch.cfloat)
+    out[..., :3, 1:4] = torch.einsum("bixy,ioxy->boxy", found[..., :3, 1:4], weights)
+    powers = torch.einsum("bixy,bjxy,ijmn->bxy", found, found.conj(), weights[:, :, :1, :1])
+    return torch.fft.irfft2(out, s=x.shape[-2:]), torch.view_as_real(powers)
+
+
 def rebuilt(a: Any, b: Any) -> Any:
     """Matrices from their factors, whose signs are the algorithm's own."""
     left, values, right = torch.linalg.svd(a, full_matrices=False)
@@ -107,6 +116,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "hypot": (torch.hypot, (X, draw(4, 5) + 1)),
     "copysign": (torch.copysign, (X, torch.cat([X.flip(0)[:3], torch.tensor([[0.0, -0.0, 1, -1, 2]])]))),
     "bits": (lambda x: ((x[..., None] >> torch.arange(8)) & 1, x << torch.arange(5)), ((X * 90).long(),)),
+    "complex einsum": (mixed_frequencies, (draw(2, 3, 6, 8), draw(3, 3, 3, 3), draw(3, 3, 3, 3).flip(0))),
     "cummax": (lambda x: torch.cummax(x, 1), (X.round(),)),
     "cummin": (lambda x: torch.cummin(x, 0), (X.round(),)),
     "slices in place": (slices_set, (X,)),

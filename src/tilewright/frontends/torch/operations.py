@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tilewright.frontends.torch import jacobi, linear_algebra, selections, special_functions, windows
+from tilewright.frontends.torch import complex_sums, jacobi, linear_algebra, selections, special_functions, windows
 
 
 def written_out(exported: Any, all_parts: bool = False) -> Any:
@@ -72,6 +72,10 @@ def _is_lacking(node: Any) -> bool:
         return any(operand.meta["val"].dim() != HEADS_AXES for operand in node.args[:3])
     if node.target is aten.arange.start:
         return _is_mixed(*node.args)
+    if node.target is aten.einsum.default:
+        return complex_sums.is_complex(node)
+    if node.target is aten.zeros.default:
+        return complex_sums.is_of_complex_zeros(node)
     if node.target in (aten.index_put.default, aten.index_put_.default):
         x, indices, values, *_ = node.args
         known = [index if index is None else index.meta["val"] for index in indices]
@@ -153,6 +157,8 @@ def _decompositions() -> dict[Any, Callable[..., Any]]:
         aten.sort.stable: selections.sorted_stably, aten.argsort.stable: selections.argsorted_stably,
         aten.scatter_reduce.two: selections.scattered_means,
         aten.__rshift__.Tensor: torch.bitwise_right_shift, aten.__lshift__.Tensor: torch.bitwise_left_shift,
+        aten.einsum.default: complex_sums.summed, aten.zeros.default: complex_sums.zeros,
+        aten.copy.default: complex_sums.copied,
         aten.arange.start: _numbers_between, aten.copysign.Tensor: special_functions.with_sign_of,
         aten.copysign.Scalar: special_functions.with_sign_of_number,
         aten.prod.default: _product_of_all, aten.prod.dim_int: _product, aten.cumprod.default: _products_so_far,

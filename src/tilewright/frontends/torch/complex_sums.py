@@ -1,0 +1,54 @@
+"""Sums of products of complex numbers, written with sums of products of their parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+
+def is_complex(node: Any) -> bool:
+    """Whether an einsum reads such numbers, all of them or none; the exporter has the others."""
+    return bool(node.args[1][0].meta["val"].is_complex())
+
+
+def summed(equation: str, operands: Sequence[Any], *, path: Any = None) -> Any:
+    """Each operand gives its real or its imaginary part; the square of the imaginary unit is -1."""
+    import torch
+
+    if not operands[0].is_complex():
+        return NotImplemented
+    totals: list[Any] = [0.0, 0.0]
+    for chosen in product(*map(_parts, operands)):
+        imaginary = sum(power for power, _ in chosen)
+        found = torch.einsum(equation, *(part for _, part in chosen))
+        sign = -1.0 if imaginary % 4 >= 2 else 1.0
+        totals[imaginary % 2] = totals[imaginary % 2] + sign * found
+    return torch.complex(*totals)
+
+
+def _parts(x: Any) -> list[tuple[int, Any]]:
+    """How often the imaginary unit is a factor, and what it is a factor of."""
+    import torch
+
+    both = torch.view_as_real(x)
+    return [(0, both.select(-1, 0)), (1, both.select(-1, 1))]
+
+
+def is_of_complex_zeros(node: Any) -> bool:
+    return bool(node.meta["val"].is_complex())
+
+
+def zeros(size: Sequence[int], *, dtype: Any = None, **options: Any) -> Any:
+    """ONNX has no constants that are complex."""
+    import torch
+
+    if dtype is None or not dtype.is_complex:
+        return NotImplemented
+    parts = torch.zeros(size, dtype=dtype.to_real(), device=options.get("device"))
+    return torch.complex(parts, parts)
+
+
+def copied(x: Any, source: Any, non_blocking: bool = False) -> Any:
+    """What a slice becomes that complex numbers are written to."""
+    return source if x.is_complex() and source.is_complex() and source.shape == x.shape else NotImplemented
