@@ -46,7 +46,7 @@ LINES = (
     ("train MODEL --loss mse --data d.npz --labels l.npz", "--optimizer", "is missing"),
     (
         "train MODEL --loss mse --optimizer sgd:0.1 --expect e.npz --data d.npz --labels l.npz",
-        "--expect e.npz", "is for training graphs: the losses of a network are held to numpy's",
+        "--expect e.npz", "is for training graphs: a network's losses are compared with numpy's",
     ),
     ("train MODEL --loss mse --optimizer sgd:0.1", "--data", "is missing: there is nothing to learn from"),
     ("chat model --target siracusa", "target siracusa", "has no sessions: its programs read one text"),

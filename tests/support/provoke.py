@@ -50,7 +50,7 @@ def damaged_operators(op: Op, types: Sequence[TensorType | None]) -> Iterator[Ca
     for wrong in _wrong_types(types):
         yield lambda wrong=wrong: op.infer(op.bind(list(wrong)))
     for field in dataclasses.fields(op):
-        for value in _wrong_values(getattr(op, field.name)):
+        for value in wrong_values(getattr(op, field.name)):
             yield lambda name=field.name, value=value: _inferred(op, {name: value}, types)
 
 
@@ -82,7 +82,7 @@ def _other_kinds(kind: TensorType) -> Iterator[TensorType]:
             yield TensorType(kind.dtype, (*shape[:axis], wrong, *shape[axis + 1 :]))
 
 
-def _wrong_values(value: Any) -> Iterator[Any]:
+def wrong_values(value: Any) -> Iterator[Any]:
     if isinstance(value, bool):
         yield not value
     elif isinstance(value, int | np.integer):
@@ -94,12 +94,12 @@ def _wrong_values(value: Any) -> Iterator[Any]:
     elif isinstance(value, tuple):
         yield from ((), value[:-1], (*value, *(value[-1:] or (1,))), (*value[1:], *value[:1]))
         for at, one in enumerate(value):
-            yield from ((*value[:at], other, *value[at + 1 :]) for other in _wrong_values(one))
+            yield from ((*value[:at], other, *value[at + 1 :]) for other in wrong_values(one))
     elif isinstance(value, np.ndarray):
         yield from (value.reshape(-1)[:-1], value[None], value.astype(np.float32), value.astype(np.int8), -value)
     elif dataclasses.is_dataclass(value):
         for field in dataclasses.fields(value):
-            for other in _wrong_values(getattr(value, field.name)):
+            for other in wrong_values(getattr(value, field.name)):
                 try:
                     yield dataclasses.replace(value, **{field.name: other})  # type: ignore[type-var]
                 except Exception:
@@ -366,6 +366,12 @@ def tflite_files() -> Iterator[tuple[str, Iterator[Callable[[], object]]]]:
     return damaged_files(pipeline.import_model)
 
 
+def engines() -> Iterator[tuple[str, Iterator[Callable[[], object]]]]:
+    from tests.support.provoke_engines import damaged_networks
+
+    return damaged_networks()
+
+
 # ---- the run -----------------------------------------------------------------------------------------------------
 
 
@@ -389,7 +395,7 @@ def main() -> None:
     reader.add_argument("folder", type=Path)
     reader.add_argument("--minutes", type=float, default=10)
     reader.add_argument("--cases", type=int, default=4000)
-    reader.add_argument("--only", default="operators,models,tflite,files")
+    reader.add_argument("--only", default="operators,models,tflite,files,engines")
     given = reader.parse_args()
     kept: dict[Message, str] = {}
     seen: set[Message] = set()
@@ -404,6 +410,7 @@ def main() -> None:
         "models": models(lacking()),
         "tflite": tflite_files(),
         "files": files(given.cases, 1),
+        "engines": engines(),
     }
     for name, damages in chain.from_iterable(sources[one] for one in chosen):
         if time.monotonic() > end:

@@ -99,7 +99,7 @@ def quantise_weights(
 
     unused = [option for option, value in others.items() if value]
     if unused:
-        raise CompileError(unused[0], "is nothing for language models with --weights", "leave it out")
+        raise CompileError(unused[0], "has no effect on language models with --weights", "leave it out")
     choice = wanted.choice()
     path = output or Path(f"{model.resolve().stem}_{wanted.weights}.gguf")
     texts = wanted.texts()

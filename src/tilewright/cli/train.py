@@ -175,7 +175,7 @@ def _check_words(loss: str, optimizer: str, expect: Path | None) -> None:
     if not optimizer:
         raise CompileError("--optimizer", "is missing", "for example --optimizer sgd:0.01")
     if expect is not None:
-        what = "is for training graphs: the losses of a network are held to numpy's"
+        what = "is for training graphs: a network's losses are compared with numpy's"
         raise CompileError(f"--expect {expect}", what, "leave it out")
 
 

@@ -25,7 +25,9 @@ class Automaton:
     def __init__(self, terms: Terms, first: int) -> None:
         self.terms, self._endless = terms, terms.endless()
         if first in self._endless:
-            raise CompileError("grammar", "has no finite text", "a value must not have to contain itself")
+            raise CompileError(
+                "grammar", "allows no finite text", "make one of the values that contain themselves optional"
+            )
         self._stacks: list[tuple[int, int]] = [(-1, -1)]
         self._stack_numbers: dict[tuple[int, int], int] = {}
         self._steps: dict[int, tuple[tuple[tuple[int, int], ...], bool]] = {}

@@ -108,7 +108,7 @@ def _has_short_cache(cache: str | None, target: Target, decoder: Decoder, quanti
 def _activations(asked: str | None, has_gpu: bool) -> str:
     """What weights in blocks are multiplied with."""
     if asked not in (OF_BYTES, OF_FLOATS, None):
-        raise CompileError(f"activations {asked}", "are not known", f"use {OF_BYTES} or {OF_FLOATS}")
+        raise CompileError(f"activations {asked}", "are unknown", f"use {OF_BYTES} or {OF_FLOATS}")
     if asked == OF_BYTES and has_gpu:
         raise CompileError(f"activations {asked}", "are not what a GPU multiplies", f"use {OF_FLOATS}")
     return asked or (OF_FLOATS if has_gpu else OF_BYTES)

@@ -37,14 +37,14 @@ def model_name(wanted: str) -> str:
 
 def check_form(weights: str) -> None:
     if weights not in (FILE, IN_C):
-        raise CompileError(f"weights {weights!r}", "is no form of them", f"choose {FILE} or {IN_C}")
+        raise CompileError(f"weights {weights!r}", "are unknown", f"choose {FILE} or {IN_C}")
 
 
 def save(model: ModelC, folder: Path, weights: str = FILE) -> list[str]:
     """Write the folder, which appears whole or not at all; the names of its files."""
     check_form(weights)
     if weights == IN_C and isinstance(model.place, OnGpu):
-        raise CompileError("weights 'c'", "are no form for this target: a GPU has them of a file", f"choose {FILE}")
+        raise CompileError("weights 'c'", "do not work on a GPU, which reads weights from a file", f"choose {FILE}")
     model = model.mapped(weights == FILE)
     texts = files(model)
     besides = {f"{model.name}{WEIGHTS_SUFFIX}": model.write_weights} if model.place.is_mapped else {}

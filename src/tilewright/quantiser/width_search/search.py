@@ -142,7 +142,9 @@ def _check(budget: Budget, metric: Metric | None) -> None:
     if budget.kind not in BUDGETS:
         raise CompileError(f"budget '{budget.kind}'", "is unknown", f"use {', '.join(BUDGETS)}")
     if budget.kind == "max_loss" and metric is None:
-        raise CompileError(str(budget), "limits the loss of a metric, and there is none", "give --labels or --metric")
+        raise CompileError(
+            str(budget), "limits the loss of a metric, but no metric is given", "give --labels or --metric"
+        )
 
 
 # ---- measured -----------------------------------------------------------------------------------------------------
