@@ -26,11 +26,11 @@ from tilewright.ir.types import Array, Shape, TensorType
 from tilewright.ir.unused import drop_unused
 from tilewright.language.caching import POSITION
 from tilewright.ops._attention_rows import AttentionRows
+from tilewright.ops._masked_attention import MaskedAttention
 from tilewright.ops.add import Add
 from tilewright.ops.cast import Cast
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.gather import Gather
-from tilewright.ops.maskedattention import MaskedAttention
 from tilewright.ops.softmax import Softmax
 from tilewright.passes import apply
 from tilewright.passes.canonicalize_attention import CANONICALIZE_LANGUAGE

@@ -22,9 +22,9 @@ from tilewright.language.sampler import LogitScale
 from tilewright.language.shared_words import share_words
 from tilewright.language.text.tokenizer import Tokenizer
 from tilewright.language.windows import with_windows
+from tilewright.ops._masked_attention import MaskedAttention
 from tilewright.ops.argmax import ArgMax
 from tilewright.ops.dequantizelinear import DequantizeLinear
-from tilewright.ops.maskedattention import MaskedAttention
 from tilewright.ops.slice import Slice
 from tilewright.passes import apply
 from tilewright.passes.fuse_attention import fuse_attention

@@ -16,9 +16,9 @@ from tests.targets.gpu.test_tiles import RANDOM, floats
 from tilewright import pipeline
 from tilewright.ir.evaluate import evaluate
 from tilewright.ir.types import Array, Shape
+from tilewright.ops._masked_attention import MaskedAttention
 from tilewright.ops.add import Add
 from tilewright.ops.isnan import IsNaN
-from tilewright.ops.maskedattention import MaskedAttention
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.mul import Mul
 from tilewright.ops.softmax import Softmax

@@ -12,13 +12,13 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.types import Array, Shape
 from tilewright.ops._attention_rows import AttentionRows
+from tilewright.ops._masked_attention import MaskedAttention
 from tilewright.ops._scaling import Scaling
 from tilewright.ops.add import Add
 from tilewright.ops.div import Div
 from tilewright.ops.fusedattention import FusedAttention
 from tilewright.ops.isnan import IsNaN
 from tilewright.ops.limitedattention import LimitedAttention
-from tilewright.ops.maskedattention import MaskedAttention
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.mul import Mul
 from tilewright.ops.qlinearattention import QLinearAttention

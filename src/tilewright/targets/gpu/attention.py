@@ -8,9 +8,9 @@ from functools import partial
 from tilewright.errors import instance
 from tilewright.ir.op import Op, Params
 from tilewright.ir.types import TensorType
+from tilewright.ops._masked_attention import MaskedAttention
 from tilewright.ops.fusedattention import FusedAttention
 from tilewright.ops.limitedattention import LimitedAttention
-from tilewright.ops.maskedattention import MaskedAttention
 from tilewright.target.kernel import Kernel, Types
 from tilewright.targets.gpu import turned
 from tilewright.targets.gpu.cached_attention import CachedAttention, caching
