@@ -138,6 +138,21 @@ def test_states_of_layers_in_16_bits_are_so_too() -> None:
     assert graph.states[0].after == "sum"
 
 
+def test_states_behind_views_are_so_too() -> None:
+    """Of a layer whose result nothing else reads."""
+    builder = start()
+    before = builder.state("kept", np.zeros((4, 3), np.float32))
+    builder.add(Reshape((3, 4)), [before], ["old"])
+    builder.add(Relu(), ["x"], ["now"])
+    builder.add(Add(), ["old", "now"], ["sum"])
+    builder.add(Reshape((4, 3)), ["sum"], ["next"])
+    builder.set_next_state("kept", "next")
+    builder.add(Sigmoid(), ["now"], ["y"])
+    graph = narrowed(builder, "y")
+    assert graph.states[0].initial.dtype == np.float16
+    assert graph.types["sum"].dtype == "float16"
+
+
 def test_a_state_that_somebody_reads_in_32_bits_stays() -> None:
     builder = state_network()
     builder.add(Sigmoid(), [builder.states["kept"].before], ["y"])

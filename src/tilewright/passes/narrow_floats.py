@@ -63,16 +63,19 @@ def _read_short(graph: Graph, wanted: Mapping[str, Collection[str]]) -> dict[str
     """Without layers that make nothing but what others read in 32 bits, such as a mask of an attention."""
     found, ends = dict(wanted), {*graph.outputs, *(state.after for state in graph.states)}
     for node in reversed(graph.nodes):
-        is_read = any(name in ends or _is_read_short(graph, name, found) for name in node.outputs if name)
+        is_read = any(_is_read_short(graph, name, found, ends) for name in node.outputs if name)
         if not is_read and not node.op.multiplies:
             found.pop(node.key, None)
     return found
 
 
-def _is_read_short(graph: Graph, tensor: str, wanted: Mapping[str, Collection[str]]) -> bool:
+def _is_read_short(graph: Graph, tensor: str, wanted: Mapping[str, Collection[str]], ends: Collection[str]) -> bool:
+    """Whether a layer takes a tensor, or a view of it, in 16 bits, or it is at an end of the graph."""
+    if tensor in ends:
+        return True
     for node in graph.consumers.get(tensor, ()):
         named = {name for name, read in node.operands().items() if read == tensor}
-        if node.op.view and (node.key in graph.outputs or _is_read_short(graph, node.key, wanted)):
+        if node.op.view and _is_read_short(graph, node.key, wanted, ends):
             return True
         is_narrowed = isinstance(node.op, Cast) and node.op.to in HALF
         if not node.op.view and (is_narrowed or not named.isdisjoint(wanted.get(node.key, ()))):

@@ -149,6 +149,38 @@ def hidden_throughout(net: Network, scores: str) -> str:
     return net.add(Add(), scores, low)
 
 
+def later(low: float) -> Callable[[Network, str], str]:
+    """Keys behind a query are hidden by a number."""
+    return lambda net, scores: net.add(
+        Add(), scores, net.builder.constant(np.triu(np.full((7, 9), low, np.float32), 3))
+    )
+
+
+def left_out(low: float) -> Callable[[Network, str], str]:
+    """The first keys, which are all that some queries see, of one sentence."""
+    shown = np.ones((2, 1, 1, 9), bool)
+    shown[1, ..., :5] = False
+    return lambda net, scores: net.add(Where(), net.given(shown), scores, net.builder.constant(np.float32(low)))
+
+
+@pytest.mark.parametrize(
+    ("inner", "outer", "count"),
+    [
+        (later(-1e9), left_out(-1e9), 0),
+        (left_out(-1e9), later(-1e9), 0),
+        (later(-np.inf), left_out(-1e9), 0),
+        (later(-np.inf), left_out(-0.5), 0),
+        (left_out(-1e9), later(-np.inf), 1),
+        (later(-np.inf), added, 1),
+    ],
+)
+def test_two_masks(inner: Callable[[Network, str], str], outer: Callable[[Network, str], str], count: int) -> None:
+    """One hides keys from a kernel only if none of these has a weight, even where all others are hidden too."""
+    graph, feeds = attention(lambda net, scores: outer(net, inner(net, scores)))
+    assert kinds(graph)["MaskedAttention"] == count
+    check_graph(graph, feeds, is_quick=True, target="gpu")
+
+
 @pytest.mark.parametrize("masked", [added, chosen, filled, biased])
 def test_masks_as_written(masked: Callable[[Network, str], str]) -> None:
     graph, feeds = attention(masked)

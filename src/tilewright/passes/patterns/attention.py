@@ -63,6 +63,8 @@ class Shares:
     scores: str
     mask: Array | None
     """True where a score is seen; None where all are."""
+    added: float = -math.inf
+    """The largest number that hides a score."""
     scale: float = 1.0
     cap: float = 0.0
     """What scores are bent below: cap * tanh(score / cap); 0: nothing."""
@@ -192,7 +194,12 @@ def _is_zero(graph: Graph, tensor: str) -> bool:
 
 def _float_shares(graph: Graph, node: Node) -> Shares | None:
     found = _with_operand(graph, _masked(graph, Shares(node, node, node.inputs[0], None)))
-    found = _scaled(graph, _capped(graph, found if found.mask is not None else _masked(graph, found)))
+    if found.operand and found.mask is None:
+        inner = _masked(graph, found)
+        found = inner if found.masking.hidden == -math.inf else found
+    if found.operand and found.added > -math.inf:
+        return None
+    found = _scaled(graph, _capped(graph, found))
     # Heads that share keys may have been written as rows of one product.
     scores, shares = graph.types[found.scores], graph.types[node.key]
     return found if scores.elements == shares.elements and scores.shape[-1:] == shares.shape[-1:] else None
@@ -207,7 +214,8 @@ def _masked(graph: Graph, shares: Shares) -> Shares:
     hidden = found[1] <= HIDING
     if np.any(found[1][~hidden]) or not _is_causal(graph, shares, ~hidden):
         return shares
-    return replace(shares, reader=source, scores=found[0], mask=np.atleast_2d(~hidden))
+    added = float(found[1].max(initial=-np.inf, where=hidden))
+    return replace(shares, reader=source, scores=found[0], mask=np.atleast_2d(~hidden), added=added)
 
 
 def _is_causal(graph: Graph, shares: Shares, shown: Array) -> bool:

@@ -30,12 +30,11 @@
 #ifdef TW_MASKED
 #define TW_MASK_DECLARED const TW_MASK *mask,
 #define TW_MASK_GIVEN mask,
-#define TW_AT_ONCE 4
 #else
 #define TW_MASK_DECLARED
 #define TW_MASK_GIVEN
-#define TW_AT_ONCE 4
 #endif
+#define TW_AT_ONCE 4 /* fours of channels or of keys in a turn of a loop */
 
 enum {
   TW_ROWS = 16,
