@@ -370,7 +370,8 @@ def _first_of_process(folder: Path, case: str) -> float:
     command = [sys.executable, __file__, "--first", str(folder), case]
     done = subprocess.run(command, env=os.environ | {NO_CACHE: "1"}, capture_output=True, text=True)
     if done.returncode:
-        raise RuntimeError(done.stderr.strip().splitlines()[-1])
+        said = done.stderr.strip().splitlines() or [f"a first call of {case} ends with {done.returncode}"]
+        raise RuntimeError(said[-1])
     return float(done.stdout)
 
 
