@@ -62,8 +62,8 @@ def branches() -> Graph:
     return builder.build()
 
 
-def program(graph: Graph, target: str, *folders: object) -> Program:
-    settings = Settings(accelerators=tuple(map(str, folders)))
+def program(graph: Graph, target: str, *folders: object, placed: tuple[tuple[str, str], ...] = ()) -> Program:
+    settings = Settings(accelerators=tuple(map(str, folders)), placed=placed)
     return Program(Compiled(*stages(graph, target, "net", settings)), "net", None, 0.0)
 
 
