@@ -71,6 +71,11 @@ class Fake:
         """Memory of this machine that is left for the GPU to read."""
         return int(ctypes.c_size_t.in_dll(self.driver, "fake_buffers").value)
 
+    @property
+    def opened_buffers(self) -> int:
+        """All that there ever was of it."""
+        return int(ctypes.c_int.in_dll(self.driver, "fake_opened").value)
+
     def load(self, graph: Graph) -> LoadedNetwork:
         return self.program(graph).load()
 

@@ -92,10 +92,12 @@ int cuMemFree_v2(address memory) {
   return 1;
 }
 size_t fake_buffers; /* of this machine, that a GPU reads itself */
+int fake_opened; /* as many of them as there ever were */
 static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
 static void count_buffers(size_t more) {
   pthread_mutex_lock(&counting);
   fake_buffers += more;
+  fake_opened += more == 1;
   pthread_mutex_unlock(&counting);
 }
 int cuMemHostAlloc(void **memory, size_t bytes, unsigned flags) {

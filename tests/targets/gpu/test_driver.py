@@ -117,10 +117,10 @@ def test_groups_that_begin_early_are_even(fake: Fake) -> None:
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize("trouble", ["", "no buffers"])
-def test_many_weights_are_copied_by_threads(fake: Fake, trouble: str) -> None:
+@pytest.mark.parametrize(("trouble", "threads"), [("", 4), ("no buffers", 0)])
+def test_many_weights_are_copied_by_threads(fake: Fake, trouble: str, threads: int) -> None:
     """Through buffers, where there is memory for these."""
-    builder, size = Builder("large"), 2900
+    builder, size, before = Builder("large"), 2900, fake.opened_buffers
     weights = np.random.default_rng(1).standard_normal((size, size), np.float32)
     x = builder.input("x", TensorType("float32", (1, size)))
     product = builder.add(MatMul(trans_b=True), [x, builder.constant(weights)])
@@ -130,6 +130,7 @@ def test_many_weights_are_copied_by_threads(fake: Fake, trouble: str) -> None:
     for _ in range(2):
         np.testing.assert_allclose(network(given), given @ weights.T, rtol=1e-3, atol=1e-3)
     assert fake.buffers == fake.contexts == 0
+    assert fake.opened_buffers - before == threads
 
 
 def test_layers_of_the_processor_find_zeros_where_a_copy_has_failed(fake: Fake) -> None:
