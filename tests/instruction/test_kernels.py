@@ -23,6 +23,7 @@ from tilewright.ops.matmul import MatMul
 from tilewright.ops.maxpool import MaxPool
 from tilewright.ops.relu import Relu
 from tilewright.target.peak import Peak
+from tilewright.targets.microcontroller.dots import DOT_KERNELS
 from tilewright.targets.rv32.target import TARGET as RV32
 
 pytestmark = pytest.mark.in_turns(6)
@@ -68,6 +69,20 @@ def test_depthwise_windows_of_any_width(tmp_path: Path, pattern: str) -> None:
     cases = [wide(random, width, stride, dtype) for width in range(2, 11) for stride in (1, 2)]
     compiled, _ = run_on_board(cases, with_own(of_pattern(tmp_path, pattern)))
     assert set(kernels(compiled)) == {"depthwise_dots"}
+
+
+@pytest.mark.parametrize(
+    ("op", "window", "why"),
+    [
+        (Conv(groups=4), (3, 1), "windows are 3 x 1, 1 apart: it takes 2 columns or more, 1 or 2 apart"),
+        (Conv((1, 3), groups=4), (3, 3), "windows are 3 x 3, 3 apart: it takes 2 columns or more, 1 or 2 apart"),
+        (Conv(dilations=(2, 1), groups=4), (3, 3), "windows have dilations"),
+        (Conv(groups=4), (1, 2), None),
+    ],
+)
+def test_depthwise_windows_that_other_kernels_compute(op: Conv, window: tuple[int, int], why: str | None) -> None:
+    (kernel,) = (one for one in DOT_KERNELS if one.source == "depthwise_dots.c")
+    assert kernel.unsupported_reason(op, {"W": TensorType("int8", (4, 1, *window))}) == why
 
 
 @pytest.mark.parametrize("beside", [(), (DOT4,)])

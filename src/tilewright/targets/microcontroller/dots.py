@@ -56,9 +56,11 @@ def _unsupported_windows(op: Op, types: Types) -> str | None:
     reason, conv = not_depthwise(op, types), cast(Conv, op)
     if reason is not None:
         return reason
+    if max(conv.dilations) > 1:
+        return "windows have dilations"
     window, strides = pair(types["W"].shape[2:]), pair(conv.strides)
-    if window[1] < 2 or strides[1] not in STRIDES or max(conv.dilations) > 1:
-        return f"windows are {window[0]} x {window[1]}, {strides[1]} apart: it takes wider ones, 1 or 2 apart"
+    if window[1] < 2 or strides[1] not in STRIDES:
+        return f"windows are {window[0]} x {window[1]}, {strides[1]} apart: it takes 2 columns or more, 1 or 2 apart"
     if types["W"].dtype != "int8" or conv.w_zero:
         return "weights are not signed bytes with the zero point 0"
     return None
