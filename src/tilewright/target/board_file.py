@@ -88,7 +88,7 @@ def beside_npu(file: BoardFile) -> BoardFile:
     missing = [said for uses, said in needed if not any(uses <= set(one.holds) for one in kept)]
     if missing:
         what = f"its NPU reaches no memory that holds {' or '.join(missing)}"
-        raise CompileError(f"board '{file.name}'", what, "npu = true, where it does")
+        raise CompileError(f"board '{file.name}'", what, "say npu = false only of memories that it does not reach")
     return replace(file, memory=tuple(kept))
 
 
