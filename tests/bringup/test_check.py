@@ -58,6 +58,13 @@ def test_models_in_python_and_in_c_are_the_same(tmp_path: Path) -> None:
         assert observed[0] == observed[1]
 
 
+def test_a_name_that_verilog_does_not_allow(tmp_path: Path) -> None:
+    with pytest.raises(CompileError, match="accelerator 'small': is a word of SystemVerilog"):
+        new_folder("small", tmp_path / "small", in_verilog=True)
+    assert not list(tmp_path.iterdir())
+    new_folder("small", tmp_path / "small")
+
+
 def test_a_bus_takes_time(tmp_path: Path) -> None:
     fast, slow = tmp_path / "fast", tmp_path / "slow"
     busy = []

@@ -15,12 +15,10 @@ _TEXT = """
     noshowcancelled not notif0 notif1 null or output package packed parameter pmos posedge primitive priority program
     property protected pull0 pull1 pulldown pullup pulsestyle_ondetect pulsestyle_onevent pure rand randc randcase
     randsequence rcmos real realtime ref reg reject_on release repeat restrict return rnmos rpmos rtran rtranif0
-    rtranif1
-    s_always s_eventually s_nexttime s_until s_until_with scalared sequence shortint shortreal showcancelled signed
-    small
-    soft solve specify specparam static string strong strong0 strong1 struct super supply0 supply1 sync_accept_on
-    sync_reject_on table tagged task this throughout time timeprecision timeunit tran tranif0 tranif1 tri tri0 tri1
-    triand trior trireg type typedef union unique unique0 unsigned until until_with untyped use uwire var vectored
-    virtual void wait wait_order wand weak weak0 weak1 while wildcard wire with within wor xnor xor
+    rtranif1 s_always s_eventually s_nexttime s_until s_until_with scalared sequence shortint shortreal showcancelled
+    signed small soft solve specify specparam static string strong strong0 strong1 struct super supply0 supply1
+    sync_accept_on sync_reject_on table tagged task this throughout time timeprecision timeunit tran tranif0 tranif1 tri
+    tri0 tri1 triand trior trireg type typedef union unique unique0 unsigned until until_with untyped use uwire var
+    vectored virtual void wait wait_order wand weak weak0 weak1 while wildcard wire with within wor xnor xor
     """
 WORDS = frozenset(_TEXT.split())
