@@ -26,7 +26,6 @@ from tilewright.ir.types import Array, Shape, TensorType
 from tilewright.ir.unused import drop_unused
 from tilewright.language.caching import POSITION
 from tilewright.ops._attention_rows import AttentionRows
-from tilewright.ops._masked_attention import MaskedAttention
 from tilewright.ops.add import Add
 from tilewright.ops.cast import Cast
 from tilewright.ops.dequantizelinear import DequantizeLinear
@@ -35,7 +34,7 @@ from tilewright.ops.softmax import Softmax
 from tilewright.passes import apply
 from tilewright.passes.canonicalize_attention import CANONICALIZE_LANGUAGE
 from tilewright.passes.drop_identities import DROP_IDENTITIES
-from tilewright.passes.fuse_attention import fuse_attention
+from tilewright.passes.fuse_attention import fuse_attention, unmasked
 from tilewright.passes.patterns.attention import HIDING
 from tilewright.passes.rewriting import rewrite
 from tilewright.records import dataclass
@@ -199,7 +198,7 @@ def _with_position(graph: Graph, tables: Mapping[str, tuple[Array, int]], tokens
 
 def attentions(where: str, graph: Graph) -> list[TensorType]:
     """The keys of every attention: [1, tokens, heads, channels]; refuses what is not recognised."""
-    fused = apply(graph, (*pipeline.PASSES, fuse_attention(lambda op, types: not isinstance(op, MaskedAttention))))
+    fused = apply(graph, (*pipeline.PASSES, fuse_attention(unmasked)))
     for node in fused.nodes:
         if isinstance(node.op, Softmax):
             raise CompileError(

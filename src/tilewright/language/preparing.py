@@ -22,12 +22,11 @@ from tilewright.language.sampler import LogitScale
 from tilewright.language.shared_words import share_words
 from tilewright.language.text.tokenizer import Tokenizer
 from tilewright.language.windows import with_windows
-from tilewright.ops._masked_attention import MaskedAttention
 from tilewright.ops.argmax import ArgMax
 from tilewright.ops.dequantizelinear import DequantizeLinear
 from tilewright.ops.slice import Slice
 from tilewright.passes import apply
-from tilewright.passes.fuse_attention import fuse_attention
+from tilewright.passes.fuse_attention import fuse_attention, unmasked
 from tilewright.quantiser.quantise import Options
 from tilewright.quantiser.samples.stream import Progress, silent
 from tilewright.quantiser.widths import Width, Widths
@@ -107,11 +106,7 @@ def _quantised(
 def with_one_attention(graph_of: Callable[[int], Graph], tokens: int) -> Graph:
     """A graph of 1 to so many tokens at once whose attentions are single operators, from graphs of a number of them:
     there masks are recognised, and gone."""
-    passes = (
-        *pipeline.QUANTISING,
-        *pipeline.PASSES,
-        fuse_attention(lambda op, types: not isinstance(op, MaskedAttention)),
-    )
+    passes = (*pipeline.QUANTISING, *pipeline.PASSES, fuse_attention(unmasked))
     return of_any_tokens(lambda count: apply(graph_of(count), passes), tokens)
 
 

@@ -16,6 +16,7 @@ from tilewright.errors import Refusal
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.op import Op
 from tilewright.ir.types import Shape, TensorType
+from tilewright.ops._masked_attention import MaskedAttention
 from tilewright.ops.expand import Expand
 from tilewright.ops.fusedattention import FusedAttention
 from tilewright.ops.lookup import Lookup
@@ -36,6 +37,11 @@ TURNED = (0, 3, 1, 2)
 """From [batch, head, channel, token] to tokens first."""
 ADDED = -1
 """An axis of one that a tensor does not have."""
+
+
+def unmasked(op: Op, types: Mapping[str, TensorType]) -> bool:
+    """What is taken where no kernel reads a mask as an operand."""
+    return not isinstance(op, MaskedAttention)
 
 
 def fuse_attention(takes: Takes) -> Pass:
