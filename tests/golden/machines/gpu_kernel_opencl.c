@@ -1,0 +1,106 @@
+/* The code of kernel gpu_each_reducemean_f32 for GPUs, which their driver compiles: OpenCL C, made from gpu_each_reducemean_f32.c. */
+#include "prefix.h"
+
+#include "gpu_runtime.h"
+
+#if defined(TW_GPU_BY_OPENCL)
+
+static const char *const lines[] = {
+    "typedef signed char int8_t;\n",
+    "typedef short int16_t;\n",
+    "typedef int int32_t;\n",
+    "typedef long int64_t;\n",
+    "typedef unsigned char uint8_t;\n",
+    "typedef unsigned short uint16_t;\n",
+    "typedef unsigned int uint32_t;\n",
+    "typedef unsigned long uint64_t;\n",
+    "typedef struct {\n",
+    "  int32_t kept_rank;\n",
+    "  int32_t kept_size[8];\n",
+    "  int32_t kept_stride[8];\n",
+    "  int32_t rank;\n",
+    "  int32_t size[8];\n",
+    "  int32_t stride[8];\n",
+    "  int32_t count;\n",
+    "  int32_t shift;\n",
+    "  int32_t rounding;\n",
+    "} tw_reduce_params;\n",
+    "typedef struct {\n",
+    "  int32_t rank;\n",
+    "  int32_t size[8];\n",
+    "  int32_t stride_a[8];\n",
+    "  int32_t stride_b[8];\n",
+    "} tw_binary_params;\n",
+    "typedef struct {\n",
+    "  int32_t x, y, z;\n",
+    "} tw_grid;\n",
+    "enum { TW_ITEMS_OF_GROUP = 256, TW_FENCES_OF_BOTH = 3 };\n",
+    "typedef union {\n",
+    "  float value;\n",
+    "  uint32_t bits;\n",
+    "} tw_float_bits;\n",
+    "enum { TW_FEW = 8, TW_MANY = 1024, TW_SHARERS = 16 };\n",
+    "typedef struct {\n",
+    "  int32_t count;\n",
+    "  float alpha;\n",
+    "  float beta;\n",
+    "} tw_unary_params;\n",
+    "typedef float tw_x_stored;\n",
+    "typedef float tw_y_stored;\n",
+    "typedef float acc_t;\n",
+    "enum { TOWARD_ZERO, SHIFT, HALF_AWAY };\n",
+    "typedef struct {\n",
+    "  acc_t tw_parts [256];\n",
+    "} tw_shared_struct;\n",
+    "static inline int32_t tw_walk_length(int32_t rank, const int32_t *size) {\n",
+    "  int32_t length_ = 1;\n",
+    "  for (int32_t axis = 0; axis < rank; axis++) length_ *= size[axis];\n",
+    "  return length_;\n",
+    "}\n",
+    "static inline int32_t tw_elements(const tw_reduce_params *p) { return tw_walk_length(p->rank, p->size); }\n",
+    "static inline int32_t tw_sharers(const tw_reduce_params *p) {\n",
+    "  const int32_t elements = tw_elements(p);\n",
+    "  return elements < TW_FEW ? 1 : elements < TW_MANY ? TW_SHARERS : 256;\n",
+    "}\n",
+    "static inline int32_t tw_results_are_apart(const tw_reduce_params *p) {\n",
+    "  return p->kept_rank == 0 || p->kept_stride[p->kept_rank - 1] != 1;\n",
+    "}\n",
+    "static inline int32_t tw_results(const tw_reduce_params *p) { return tw_walk_length(p->kept_rank, p->kept_size); }\n",
+    "static inline int32_t tw_offset(int32_t rank, const int32_t *size, const int32_t *stride, int32_t i) {\n",
+    "  int32_t offset = 0;\n",
+    "  for (int32_t axis = rank - 1; axis >= 0; axis--) {\n",
+    "    offset += i % size[axis] * stride[axis];\n",
+    "    i /= size[axis];\n",
+    "  }\n",
+    "  return offset;\n",
+    "}\n",
+    "static inline acc_t start(void) { return 0; }\n",
+    "static inline acc_t step_(acc_t total, float x) { return total + (acc_t)x; }\n",
+    "static inline acc_t tw_part(const tw_reduce_params *p, __global const tw_x_stored *x, int32_t first, int32_t every) { acc_t total = start(); const int32_t length_ = tw_elements(p), apart = p->rank == 1 ? p->stride[0] : 0; for (int32_t i = first; i < length_; i += every) { const int32_t at = apart ? i * apart : tw_offset(p->rank, p->size, p->stride, i); total = step_(total, (x[at])); } return total; }\n",
+    "static inline acc_t join(acc_t a, acc_t b) { return a + b; }\n",
+    "static inline float finish(acc_t total, const tw_reduce_params *params) {\n",
+    "  return total / (float)params->count;\n",
+    "}\n",
+    "static inline void group(__local tw_shared_struct *tw_shared, const tw_reduce_params *params, __global const tw_x_stored *x, __global tw_y_stored *y) { const tw_reduce_params *const p = params; const int32_t sharing = tw_sharers(p), together = 256 / sharing, apart = tw_results_are_apart(p); const int32_t first = ((int32_t)get_group_id(0)) * together, left = tw_results(p) - first; for (int32_t t = (int32_t)get_local_id(0), once_t = 1; once_t; once_t = 0) { const int32_t result = apart ? t / sharing : t % together, share = apart ? t % sharing : t / together; const int32_t from = tw_offset(p->kept_rank, p->kept_size, p->kept_stride, first + result); tw_shared->tw_parts[share * together + result] = result < left ? tw_part(p, x + from, share, sharing) : start(); } barrier(TW_FENCES_OF_BOTH); for (int32_t half_ = 256 / 2; half_ >= together; half_ /= 2) { for (int32_t t = (int32_t)get_local_id(0), once_t = 1; once_t; once_t = 0) { if (t < half_) tw_shared->tw_parts[t] = join(tw_shared->tw_parts[t], tw_shared->tw_parts[t + half_]); } barrier(TW_FENCES_OF_BOTH); } for (int32_t t = (int32_t)get_local_id(0), once_t = 1; once_t; once_t = 0) { if (t < together && t < left) y[first + t] = (finish(tw_shared->tw_parts[t], params)); } }\n",
+    "typedef struct {\n",
+    "  ulong at[2];\n",
+    "} tw_places;\n",
+    "__kernel __attribute__((reqd_work_group_size(256, 1, 1)))\n",
+    "void tw_kernel(const tw_reduce_params params, __global uchar *tw_memory_0, __global uchar *tw_memory_1, const tw_places tw_at) {\n",
+    "  __local tw_shared_struct tw_shared_here;\n",
+    "  __local tw_shared_struct *const tw_shared = &tw_shared_here;\n",
+    "  __global const tw_x_stored *x = (__global const tw_x_stored *)(tw_memory_0 + tw_at.at[0]);\n",
+    "  __global tw_y_stored *y = (__global tw_y_stored *)(tw_memory_1 + tw_at.at[1]);\n",
+    " group(tw_shared, &params, x, y); }\n",
+};
+
+extern tw_gpu_code TW_GPU_CODE_OF(tw_gpu_each_reducemean_f32);
+tw_gpu_code TW_GPU_CODE_OF(tw_gpu_each_reducemean_f32) = {
+    lines, sizeof lines / sizeof *lines, "gpu_each_reducemean_f32", 0, 0, 0, 0};
+
+#else
+
+/* C knows no empty file. */
+typedef int tw_gpu_other_code;
+
+#endif
