@@ -13,6 +13,8 @@ FILE = "runtime/memories.ld"
 
 ROLES = {"RAM": STACK, "flash": CODE, "constants": CONSTANTS}
 """What linker scripts of boards call the memory with each of these."""
+COPIES = "> copies "
+"""Of linker scripts that have a section of copies in a memory of its own."""
 
 
 def memory_regions(target: Target) -> str:
@@ -56,6 +58,8 @@ def _simulated(target: Target, name: str) -> Simulated:
 
 def _aliases(target: Target) -> list[str]:
     used = {role: found[0].name for role, use in ROLES.items() if (found := holding(target.memories, use))}
+    if COPIES in target.runtime_texts.get("link.ld", ""):
+        used["copies"] = next((memory.name for memory in target.memories if memory.copies), used["RAM"])
     return [f'REGION_ALIAS("{role}", {name})' for role, name in used.items() if role != name]
 
 

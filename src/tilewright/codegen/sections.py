@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from tilewright.planner.board.accelerator_reads import is_read_by_accelerator
-from tilewright.planner.home import COPY
+from tilewright.planner.home import COPY, Home
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.records import dataclass
@@ -32,12 +32,13 @@ def section_of(schedule: Schedule, name: str) -> Section:
     memory = next((one for one in schedule.target.memories if one.name == home.memory), None)
     if home.kind != COPY and memory is not None and memory.constants:
         return Section(_macro(memory), memory.constants, memory.constants_alignment)
-    copied = home.kind == COPY
-    macro, section = "TILEWRIGHT_COPIED_WEIGHTS" if copied else "TILEWRIGHT_WEIGHTS", "TILEWRIGHT_WEIGHTS_SECTION"
+    copied, apart = home.kind == COPY, memory.copies if memory is not None else ""
+    macro = COPIES_APART if copied and apart else "TILEWRIGHT_COPIED_WEIGHTS" if copied else "TILEWRIGHT_WEIGHTS"
     asked = max(work.alignment if work.caches else 1, _base_alignment(schedule, name))
     aligned = f" __attribute__((aligned({asked})))" if asked > 1 else ""
     alignment = asked if asked > 1 else schedule.graph.constants[name].dtype.itemsize
-    return Section(macro + aligned, COPIED if copied else section, alignment)
+    section = (apart or COPIED) if copied else "TILEWRIGHT_WEIGHTS_SECTION"
+    return Section(macro + aligned, section, alignment)
 
 
 def _base_alignment(schedule: Schedule, name: str) -> int:
@@ -56,7 +57,17 @@ def definitions(schedule: Schedule, constants: Iterable[str]) -> str:
     homes = [schedule.homes[name] for name in constants]
     used = {home.memory for home in homes if home.kind != COPY}
     placed = (memory for memory in schedule.target.paths.memories if memory.constants and memory.name in used)
-    return "".join(map(_definition, placed)) + (COPIES if schedule.copied else "")
+    return "".join(map(_definition, placed)) + "".join(_copies(schedule, homes))
+
+
+def _copies(schedule: Schedule, homes: Iterable[Home]) -> Iterator[str]:
+    """One for each section of copies that is used."""
+    used = {home.memory for home in homes if home.kind == COPY}
+    apart = [memory for memory in schedule.target.memories if memory.copies and memory.name in used]
+    if used - {memory.name for memory in apart}:
+        yield COPIES.format("", "TILEWRIGHT_COPIED_WEIGHTS", COPIED)
+    for memory in apart:
+        yield COPIES.format(f" in {memory.name}", COPIES_APART, memory.copies)
 
 
 def _macro(memory: Memory) -> str:
@@ -74,9 +85,11 @@ def _definition(memory: Memory) -> str:
 """
 
 
-COPIES = f"""
-/* Those that are read most: start-up code copies this section from flash to RAM, as it does variables. */
-#ifndef TILEWRIGHT_COPIED_WEIGHTS
-#define TILEWRIGHT_COPIED_WEIGHTS __attribute__((section("{COPIED}")))
+COPIES_APART = "TILEWRIGHT_COPIES_APART"
+"""Of copies in a memory that has no variables."""
+COPIES = """
+/* Those that are read most{0}: start-up code copies this section from flash to RAM, as it does variables. */
+#ifndef {1}
+#define {1} __attribute__((section("{2}")))
 #endif
 """

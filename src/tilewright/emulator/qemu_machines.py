@@ -59,7 +59,7 @@ def moved(platform: Platform) -> Platform:
     read_only = [memory for memory in platform.memories if memory.is_flash]
     others = [memory for memory in platform.memories if not memory.is_flash]
     places = dict([*_packed(read_only, "flash", machine), *_packed(others, "ram", machine)])
-    memories = tuple(replace(memory, base=places[memory.name]) for memory in platform.memories)
+    memories = tuple(replace(memory, base=places[memory.name], npu_address=None) for memory in platform.memories)
     return replace(platform, memories=memories)
 
 

@@ -19,8 +19,8 @@ from tilewright.sim.ethos_u.npu import Region
 from tilewright.sim.ethos_u.stream import products_of
 from tilewright.sim.ethos_u.timing import stream_cycles
 
-WEIGHTS, ARENA, FAST = 0, 1, 2
-"""Regions of a stream: what the base pointers of these numbers lead to."""
+WEIGHTS, ARENA, FAST, BANKS = 0, 1, 2, 3
+"""Regions of a stream: what the base pointers of these numbers lead to; behind them, constants of other memories."""
 MOST_WORK = 1 << 32
 
 
@@ -46,6 +46,8 @@ class EthosU(Internal):
     """Estimated, of the stream: `of_stream` counts them."""
     products: int = 0
     """Of the layers that it stands for."""
+    banks: int = 0
+    """Of the last operands: constants that do not lie beside the others."""
     first: int = 0
     """The word with which the stream begins; those before it are for Arm's driver."""
 
@@ -59,8 +61,14 @@ class EthosU(Internal):
             raise Refusal(
                 f"the stream is {types['stream']}, its constants {types['weights']}; words and bytes are expected"
             )
-        if len(others) != len(self.inputs_at) or len({kind.dtype for kind in others}) > 1:
-            raise Refusal(f"{len(others)} inputs of {len({kind.dtype for kind in others})} types are not supported")
+        given, kinds = len(others) - self.banks, {kind.dtype for kind in others}
+        if given != len(self.inputs_at) or len(kinds) > 1:
+            raise Refusal(f"{given} inputs of {len(kinds)} types are not supported")
+
+    def inputs(self, types: Mapping[str, TensorType]) -> list[TensorType]:
+        """Of operands, those that are no constants."""
+        others = [kind for name, kind in types.items() if name not in ("stream", "weights", "Y")]
+        return others[: len(others) - self.banks]
 
     def macs(self, shapes: Shapes) -> int:
         return self.products
@@ -75,15 +83,20 @@ class EthosU(Internal):
         return replace(self, cycles=cycles, products=self.products or products_of(stream))
 
     def numpy(self, stream: Array, weights: Array, *X: Array) -> Array:
-        arena = _unwritten(self.arena)
-        for at, x in zip(self.inputs_at, X, strict=True):
+        arena, count = _unwritten(self.arena), len(self.inputs_at)
+        for at, x in zip(self.inputs_at, X[:count], strict=True):
             row = np.ascontiguousarray(x).reshape(-1).view(np.uint8)
             arena.bytes[at : at + row.size], _marks(arena)[at : at + row.size] = row, 1
         fast = _unwritten(self.fast) if self.fast else arena
-        constants = Region(np.ascontiguousarray(weights), is_constant=True)
-        _machine(self.npu).run(stream[self.first :].view(np.uint32), {WEIGHTS: constants, ARENA: arena, FAST: fast})
+        regions = {WEIGHTS: _constant(weights), ARENA: arena, FAST: fast}
+        regions |= {BANKS + number: _constant(bank) for number, bank in enumerate(X[count:])}
+        _machine(self.npu).run(stream[self.first :].view(np.uint32), regions)
         parts = [arena.bytes[at : at + size] for at, size in zip(self.results_at, self.results_bytes, strict=True)]
         return np.concatenate(parts).view(self.dtype).reshape(self.shape)
+
+
+def _constant(values: Array) -> Region:
+    return Region(np.ascontiguousarray(values).reshape(-1).view(np.uint8), is_constant=True)
 
 
 def _unwritten(size: int) -> Region:

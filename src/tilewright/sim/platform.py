@@ -162,6 +162,8 @@ class Memory:
     they do not wait for each other."""
     is_flash: bool = False
     """Whether programs do not write to it: code and constants lie there."""
+    npu_address: int | None = None
+    """Where an accelerator beside a core finds it, if that is another address than the core's."""
     port: ReadPort = ReadPort()
     """Of a board's: latency alone does not say what a microcontroller's flash takes. Emulators look at it, and the
     virtual SoC where it says how long a line takes."""

@@ -50,6 +50,8 @@ class BoardMemory:
     """Whether code and data share the cache of `data_cache_bytes`."""
     npu: bool = True
     """Whether an NPU beside the core reaches it."""
+    npu_address: int = -1
+    """Where it does, if that is another address than the core's, as of a TCM; -1: at the core's."""
 
     @property
     def bytes(self) -> int:
@@ -132,7 +134,7 @@ class _Reader:
             int(self._number(given, place, "instruction_cache_bytes", 0, 1 << 24, 0)),
             int(self._number(given, place, "data_cache_bytes", 0, 1 << 24, 0)),
             int(self._number(given, place, "cache_ways", 1, MOST_WAYS, 1)), self._flag(given, place, "one_cache"),
-            self._flag(given, place, "npu", True),
+            self._flag(given, place, "npu", True), self._address(given, place),
         )  # fmt: skip
 
     # ---- fields ----
@@ -167,6 +169,9 @@ class _Reader:
         if not isinstance(value, bool):
             self._wrong(f"{place}, {key}", f"{value!r} is not allowed", "true or false")
         return bool(value)
+
+    def _address(self, given: Mapping[str, Any], place: str) -> int:
+        return int(self._number(given, place, "npu_address", 0, SYSTEM - 1)) if "npu_address" in given else -1
 
     def _npu(self, given: Mapping[str, Any]) -> tuple[tuple[str, ...], str, int]:
         known, usual = self._texts(given, "npus"), self._text(given, "npu", "")
@@ -208,6 +213,9 @@ class _Reader:
             if above.base < below.end:
                 what = f"lies at {above.base:#x}, inside {below.name} ({below.base:#x} to {below.end:#x})"
                 self._wrong(f"memory {above.name}, base", what, "memories do not overlap")
+        apart = [memory.name for memory in memories if memory.npu_address >= 0]
+        if len(apart) > 1:
+            self._wrong(f"memory {apart[1]}, npu_address", f"{apart[0]} has one, too", "one memory at the most has one")
         self._check_uses(memories)
 
     def _check_place(self, memory: BoardMemory) -> None:

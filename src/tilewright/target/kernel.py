@@ -60,6 +60,31 @@ def all_of_it(op: Op, types: Types) -> object:
     return op
 
 
+@dataclass(frozen=True)
+class ConstantPiece:
+    """Bytes of a constant that an accelerator reads together."""
+
+    ranges: tuple[tuple[int, int], ...]
+    """First bytes, and those behind the last."""
+    cycles: float
+    """That an accelerator takes less where it finds them in RAM."""
+
+    @property
+    def bytes(self) -> int:
+        return sum(last - first for first, last in self.ranges)
+
+
+@dataclass(frozen=True, eq=False)
+class DividedOp:
+    """An operator that reads its constants in several memories."""
+
+    op: Op
+    constants: Mapping[str, Array]
+    """By the operands that have others now."""
+    further: tuple[Array, ...]
+    """Of each further memory: operands behind all others."""
+
+
 @dataclass(frozen=True, eq=False)
 class Kernel:
     """A C function that computes an operator.
@@ -141,6 +166,10 @@ class Kernel:
     """Constants that an accelerator reads itself, and sooner where they lie in RAM."""
     where_copied: Callable[[Op, Mapping[str, Array]], Op] | None = None
     """The operator where they do, which takes other cycles, of it and of its constants."""
+    constant_pieces: Callable[[Op, Mapping[str, Array]], Sequence[ConstantPiece]] | None = None
+    """Parts of them that may lie in memories of their own; `divided` makes the operator that finds them there, of the
+    pieces that stay and those that go to each further memory."""
+    divided: Callable[[Op, Mapping[str, Array], Sequence[Sequence[ConstantPiece]]], DividedOp] | None = None
     cycles: Cycles | None = None
     """Known cycles of a call; otherwise features are fitted."""
     picojoules: Callable[[Op, Types, Mapping[str, int]], float] | None = None

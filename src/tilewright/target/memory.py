@@ -48,6 +48,8 @@ class Memory:
 
     base_offset: int = 0
     """Bytes of the platform's memory that lie before it and are for something else."""
+    copies: str = ""
+    """The section of constants that start-up code copies there, where it is another than that of variables."""
     caches: Caches | None = None
     """What a computer keeps data in that is needed again."""
 

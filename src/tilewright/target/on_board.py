@@ -45,7 +45,10 @@ def _place(memory: BoardMemory, core: str) -> Place:
     )  # fmt: skip
     latency = {core: memory.wait_states} if memory.wait_states else {}
     is_flash = not {ARENA, STACK} & set(memory.holds)
-    return Place(memory.name.lower(), memory.base, memory.bytes, latency=latency, is_flash=is_flash, port=port)
+    other = memory.npu_address if memory.npu_address >= 0 else None
+    return Place(
+        memory.name.lower(), memory.base, memory.bytes, latency=latency, is_flash=is_flash, npu_address=other, port=port
+    )  # fmt: skip
 
 
 def _ram(memories: Sequence[BoardMemory], like: Memory) -> Iterator[Memory]:

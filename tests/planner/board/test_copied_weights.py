@@ -105,7 +105,7 @@ def test_faults_in_copies_are_found() -> None:
         "is not where": (replace(first, bytes=first.bytes - 1), second, *rest),
         "copies a constant twice": (first, first, second, *rest),
         "which is no constant": (replace(first, constant=schedule.graph.inputs[0]), second, *rest),
-        "not by": (replace(first, target=first.source), second, *rest),
+        "not from": (replace(first, target=first.source), second, *rest),
     }
     for what, start in broken.items():
         with pytest.raises(InternalError, match=what):

@@ -41,6 +41,7 @@ void ethosu_release_driver(struct ethosu_driver *drv) { printf("released %d\n", 
 int ethosu_invoke_async(struct ethosu_driver *drv, const void *data, const int bytes, BASE base,
                         const size_t *sizes, const int count, void *user) {
   printf("%.4s %d %d %d %d %d\n", (const char *)data, bytes, count, (int)sizes[0], (int)sizes[1], (int)sizes[2]);
+  printf("bank of %d\n", (int)sizes[3]);
   addresses = base;
   return drv != (struct ethosu_driver *)&npu || base[1] != base[2] || user != 0;
 }
@@ -52,8 +53,11 @@ int ethosu_wait(struct ethosu_driver *drv, bool block) {
 }
 int main(void) {
   static const int32_t input_at[] = {4}, input_bytes[] = {3}, result_at[] = {16}, result_bytes[] = {3};
-  static const tw_ethos_u_job_params params = {10, 8, 5, 32, 0, 1, input_at, input_bytes, 1, result_at, result_bytes};
-  static const int8_t x[] = {7, -8, 9}, *const inputs[] = {x};
+  static const int32_t bank_bytes[] = {48};
+  static const tw_ethos_u_job_params params = {10,       8,            5, 32,        0,
+                                               1,        input_at,     input_bytes,  1,
+                                               result_at, result_bytes, 1, bank_bytes};
+  static const int8_t x[] = {7, -8, 9}, bank[48], *const inputs[] = {x, bank};
   static int32_t payload[10], arena[16];
   static const uint8_t weights[5];
   int8_t y[3];
@@ -89,4 +93,4 @@ def test_arms_driver_is_given_the_whole_payload_and_all_regions(base: str, tmp_p
     objects = compile_objects(dict.fromkeys([tmp_path / "main.c", kernel], flags), tmp_path, compiler)
     link_without_runtime(objects, [], program, compiler, ["-O2"])
     said = subprocess.run([program], capture_output=True, text=True, check=True).stdout
-    assert said.splitlines() == ["COP1 40 3 5 32 32", "begun", "waited 1", "released 1", "7 -8 9"]
+    assert said.splitlines() == ["COP1 40 4 5 32 32", "bank of 48", "begun", "waited 1", "released 1", "7 -8 9"]

@@ -9,7 +9,7 @@ import pytest
 from tests.targets.ethos_u.test_target import program
 from tilewright.errors import Refusal
 from tilewright.sim.ethos_u.configurations import find_configuration
-from tilewright.targets.ethos_u.device import BASE_POINTERS, CMD, QBASE, QSIZE, RUN, EthosUDevice
+from tilewright.targets.ethos_u.device import BASE_POINTERS, CMD, QBASE, QSIZE, RUN, EthosUDevice, Place
 
 NPU = "ethos-u55-128"
 
@@ -23,7 +23,7 @@ NPU = "ethos-u55-128"
     ],
 )
 def test_addresses_that_an_npu_cannot_read(register: int, address: int, said: str) -> None:
-    device = EthosUDevice(find_configuration(NPU), [(0x1000, 0x1000, False)])
+    device = EthosUDevice(find_configuration(NPU), [Place(0x1000, 0x1000, False, 0x1000)])
     device.host = SimpleNamespace(read=lambda at, size: bytes(size))  # type: ignore[assignment]
     for place, value in {QBASE: 0x1000, QSIZE: 16, register: address}.items():
         device.write(place, value, 0)

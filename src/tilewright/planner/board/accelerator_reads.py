@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterator
-from dataclasses import replace
-
-from tilewright.errors import instance, present
+from tilewright.errors import present
 from tilewright.ir.op import Op
-from tilewright.planner.arena.allocation import Allocation
 from tilewright.planner.board.memory import board_memory
 from tilewright.planner.cluster.capacity import rounded
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
@@ -22,37 +17,17 @@ def is_read_by_accelerator(call: LayerSchedule) -> bool:
     return call.kernel.where_copied is not None
 
 
-def reads_of_accelerator(schedule: Schedule, call: LayerSchedule) -> Iterator[tuple[str, int]]:
-    """The layer's constants, and how often they are read: as if each read of a byte took a cycle more."""
-    owner, saved = _constants_of(schedule, call), _saved(schedule, call)
-    if saved > 0 and owner in schedule.graph.constants:
-        yield owner, math.ceil(saved / schedule.graph.constants[owner].nbytes)
-
-
-def predicted_sooner(schedule: Schedule, copied: Collection[str]) -> Schedule:
-    """Predicted with the cycles of accelerators that find these constants in RAM."""
-    changed = {
-        call.node.key: replace(call.node, op=_copied_op(schedule, call))
-        for call in schedule.layers
-        if is_read_by_accelerator(call) and _constants_of(schedule, call) in copied
-    }
-    if not changed:
-        return schedule
-    placed = instance(schedule.placed, Allocation)
-    graph = placed.mapped.graph
-    sooner = replace(graph, nodes=tuple(changed.get(node.key, node) for node in graph.nodes))
-    return replace(schedule, placed=replace(placed, mapped=replace(placed.mapped, graph=sooner)))
-
-
 def advice(schedule: Schedule) -> str:
     """Where accelerators wait for constants that RAM has room for, what to ask for; nothing elsewhere."""
     saved = {
-        number: _saved(schedule, call) for number, call in enumerate(schedule.layers) if is_read_by_accelerator(call)
+        number: saved_by_copy(schedule, call)
+        for number, call in enumerate(schedule.layers)
+        if is_read_by_accelerator(call)
     }
     worth = [number for number, cycles in saved.items() if cycles > 0]
     if not worth:
         return ""
-    names = {_constants_of(schedule, schedule.layers[number]) for number in worth}
+    names = {constants_of(schedule, schedule.layers[number]) for number in worth}
     size = sum(rounded(schedule.graph.constants[name].nbytes, COPY_UNIT) for name in names)
     total, ram = sum(saved[number] for number in worth), board_memory(schedule)[0]
     if size > ram.bytes - ram.needed or total < LEAST_SAVED * schedule.placed.predicted:
@@ -63,18 +38,19 @@ def advice(schedule: Schedule) -> str:
     )
 
 
-def _constants_of(schedule: Schedule, call: LayerSchedule) -> str:
+def constants_of(schedule: Schedule, call: LayerSchedule) -> str:
+    """That it reads itself."""
     return schedule.homes[call.node.operands()[call.kernel.copied_operand]].owner
 
 
-def _saved(schedule: Schedule, call: LayerSchedule) -> float:
+def saved_by_copy(schedule: Schedule, call: LayerSchedule) -> float:
     """Cycles of the accelerator."""
     types, cycles = schedule.graph.all_types(call.node), present(call.kernel.cycles, call.node.where, "has no cycles")
-    before, after = (cycles(op, types, {}, 1).engine for op in (call.node.op, _copied_op(schedule, call)))
+    before, after = (cycles(op, types, {}, 1).engine for op in (call.node.op, copied_op(schedule, call)))
     return before - after
 
 
-def _copied_op(schedule: Schedule, call: LayerSchedule) -> Op:
+def copied_op(schedule: Schedule, call: LayerSchedule) -> Op:
     """The layer's operator where its constants lie in RAM."""
     constants, operands = schedule.graph.constants, call.node.operands()
     given = {name: constants[tensor] for name, tensor in operands.items() if tensor in constants}

@@ -1,30 +1,29 @@
 """Weights that a board's program copies to RAM when it starts, because flash delivers them slowly.
 
 They are variables with first values to the linker, so nothing is copied between layers: an inference only finds them
-elsewhere. What is read most often is copied first, up to the bytes that the user gives and that are left.
+elsewhere. What is read most often is copied first, up to the bytes that the user gives and that are left. Of what an
+accelerator reads itself, parts are copied that its jobs read together.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from tilewright.errors import CompileError
-from tilewright.planner.board.accelerator_reads import (
-    advice,
-    is_read_by_accelerator,
-    predicted_sooner,
-    reads_of_accelerator,
-)
+from tilewright.planner.board.accelerator_reads import advice, is_read_by_accelerator
+from tilewright.planner.board.copy_choice import Candidate, Chosen, choose
+from tilewright.planner.board.copy_memories import rooms, wait, with_copies
+from tilewright.planner.board.divided_constants import accelerator_candidates, gathered, with_banks
 from tilewright.planner.board.memory import board_memory
 from tilewright.planner.cluster.capacity import rounded
 from tilewright.planner.home import COPY
 from tilewright.planner.program.program import Load
 from tilewright.planner.schedule.layer_schedule import LayerSchedule
+from tilewright.planner.schedule.lower_arena import lower_arena
 from tilewright.planner.schedule.schedule import COPY_UNIT, Schedule
-from tilewright.sim.platform import Platform
-from tilewright.target.memory import CONSTANTS, Memory, holding
+from tilewright.target.memory import CONSTANTS, holding
 from tilewright.target.settings import Settings
 
 
@@ -35,42 +34,39 @@ def copy_weights(schedule: Schedule, settings: Settings) -> Schedule:
         return _with_note(schedule, text) if text else schedule
     if not any(map(is_read_by_accelerator, schedule.layers)):
         _check_waits(schedule, settings)
-    ram = board_memory(schedule)[0]
-    left = min(settings.copied_weights, ram.bytes - ram.needed)
-    copied = []
-    reads = _reads(schedule)
-    for name in sorted(reads, key=lambda name: (-reads[name], name)):
-        size = rounded(schedule.graph.constants[name].nbytes, COPY_UNIT)
-        if size <= left:
-            copied.append(name)
-            left -= size
-    found = _with_copies(predicted_sooner(schedule, copied), sorted(copied), ram.memory.name)
-    return _with_note(found, _note(found, reads))
+    candidates = [*_core_candidates(schedule), *accelerator_candidates(schedule)]
+    found = gathered(schedule, choose(candidates, rooms(schedule), settings.copied_weights))
+    placed, copied = with_banks(schedule, found)
+    made = _with_copies(lower_arena(with_copies(placed, set(copied.values()))), copied)
+    return _with_note(made, _note(made, found, len({one.constant for one in candidates})))
 
 
 def _with_note(schedule: Schedule, text: str) -> Schedule:
     return replace(schedule, graph=replace(schedule.graph, notes=(*schedule.graph.notes, text)))
 
 
-def _with_copies(schedule: Schedule, copied: Sequence[str], ram: str) -> Schedule:
-    """Layers find these constants, and views of them, in RAM."""
+def _with_copies(schedule: Schedule, copied: Mapping[str, str]) -> Schedule:
+    """Layers find these constants, and views of them, in their memories."""
     flash, graph = holding(schedule.target.memories, CONSTANTS)[0].name, schedule.graph
     homes = {
-        name: replace(home, kind=COPY, memory=ram) if home.owner in copied else home
+        name: replace(home, kind=COPY, memory=copied[home.owner]) if home.owner in copied else home
         for name, home in schedule.homes.items()
     }
     layers = tuple(
         replace(layer, arguments=tuple(replace(one, home=homes[one.operand.tensor]) for one in layer.arguments))
         for layer in schedule.layers
     )
-    start = tuple(Load(name, flash, ram, graph.constants[name].nbytes) for name in copied)
+    start = tuple(Load(name, flash, copied[name], graph.constants[name].nbytes) for name in sorted(copied))
     return replace(schedule, homes=homes, layers=layers, program=replace(schedule.program, start=start))
 
 
-def _note(schedule: Schedule, reads: Mapping[str, int]) -> str:
-    ram, few = board_memory(schedule)[0], len(schedule.copied)
-    rest = "" if few == len(reads) else f"; {ram.bytes - ram.needed} are left there"
-    return f"{few} of {len(reads)} constants are copied to {ram.memory.name}: {schedule.copied_bytes} bytes{rest}"
+def _note(schedule: Schedule, found: Chosen, candidates: int) -> str:
+    ram, few = board_memory(schedule)[0], len(found.whole) + len(found.parts)
+    divided = f", {len(found.parts)} of them in part," if found.parts else ""
+    memories = sorted({home.memory for home in schedule.homes.values() if home.kind == COPY}) or [ram.memory.name]
+    sizes = " and ".join(f"{name}: {schedule.copied_to(name)} bytes" for name in memories)
+    rest = "" if few == candidates and not divided else f"; {ram.bytes - ram.needed} are left in {ram.memory.name}"
+    return f"{few} of {candidates} constants{divided} are copied to {sizes}{rest}"
 
 
 def _check_waits(schedule: Schedule, settings: Settings) -> None:
@@ -85,27 +81,18 @@ def _waits(schedule: Schedule) -> bool:
     """Whether cores read RAM sooner than flash."""
     target = schedule.target
     flash, ram = holding(target.memories, CONSTANTS)[0], target.memories[0]
-    return _wait(target.platform, flash) > _wait(target.platform, ram)
+    return wait(target.platform, flash) > wait(target.platform, ram)
 
 
-def _wait(platform: Platform, memory: Memory) -> int:
-    """Cycles of an access beyond the first."""
-    names = memory.banks or (memory.symbol,)
-    return max(max(place.latency.values(), default=0) for place in platform.memories if place.name in names)
-
-
-def _reads(schedule: Schedule) -> dict[str, int]:
-    """Constants -> about how many times a call of the network reads each of their bytes."""
+def _core_candidates(schedule: Schedule) -> Iterator[Candidate]:
+    """Constants with about how many times a call of the network reads each of their bytes."""
     found: dict[str, int] = {}
-    waits = _waits(schedule)
-    for call in schedule.layers:
-        if is_read_by_accelerator(call):
-            reads = reads_of_accelerator(schedule, call)
-        else:
-            reads = _reads_of(schedule, call) if waits else iter(())
-        for name, times in reads:
-            found[name] = found.get(name, 0) + times
-    return found
+    for call in schedule.layers if _waits(schedule) else ():
+        if not is_read_by_accelerator(call):
+            for name, times in _reads_of(schedule, call):
+                found[name] = found.get(name, 0) + times
+    for name, times in found.items():
+        yield Candidate(name, rounded(schedule.graph.constants[name].nbytes, COPY_UNIT), times)
 
 
 def _reads_of(schedule: Schedule, call: LayerSchedule) -> Iterator[tuple[str, int]]:

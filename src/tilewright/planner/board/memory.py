@@ -48,19 +48,24 @@ def board_memory(schedule: Schedule) -> tuple[Use, ...]:
         return ()
     constants, code = (holding(target.memories, use)[0] for use in (CONSTANTS, CODE))
     lasting, program = {"constants": schedule.constant_bytes}, {"code": code.reserved}
-    copies = {"copies of weights": schedule.copied_bytes} if schedule.copied else {}
+    copies = _copies(schedule.copied_bytes)
     if code is not constants:
         # The linker keeps what is copied beside the code.
         lasting, program = {"constants": schedule.constant_bytes - schedule.copied_bytes}, {**program, **copies}
     apart = [Use(constants, lasting), Use(code, program)]
-    (_, first), *more = schedule.arenas.items()
-    beside = beside_arena(target, schedule.graph, schedule.inputs)
-    others = {memory.name: memory for memory in holding(target.memories, ARENA)}
+    first, *others = holding(target.memories, ARENA)
+    arenas, beside = schedule.arenas, beside_arena(target, schedule.graph, schedule.inputs)
+    in_first = beside | _copies(schedule.copied_to(first.name))
     return (
-        Use(target.memories[0], {THE_ARENA: first, **beside, **copies}),
+        Use(first, {THE_ARENA: next(iter(arenas.values())), **in_first}),
         *([Use(code, lasting | program)] if code is constants else apart),
-        *(Use(others[name], {THE_ARENA: size}) for name, size in more),
-    )
+        *(Use(one, {THE_ARENA: arenas.get(one.name, 0), **_copies(schedule.copied_to(one.name))}) for one in others
+          if one.name in arenas or schedule.copied_to(one.name)),
+    )  # fmt: skip
+
+
+def _copies(size: int) -> dict[str, int]:
+    return {"copies of weights": size} if size else {}
 
 
 def check_board_memory(schedule: Schedule, allocation: Allocation, settings: Settings) -> Schedule:

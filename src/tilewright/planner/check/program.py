@@ -80,16 +80,20 @@ def _check_served(schedule: Schedule) -> None:
 
 
 def _check_start(schedule: Schedule) -> None:
-    """Constants are copied once and whole, from where they lie to the memory with the stack."""
+    """Constants are copied once and whole, from where they lie to the memory with the stack, or to one with a section
+    for copies."""
     start, memories = schedule.program.start, schedule.target.memories
     if len(schedule.copied) < len(start):
         raise InternalError("start", "copies a constant twice")
-    ends = [memory.name for memory in (*holding(memories, CONSTANTS)[:1], memories[0])]
+    sources = [memory.name for memory in holding(memories, CONSTANTS)[:1]]
+    targets = [memories[0].name, *(memory.name for memory in memories if memory.copies)]
     for load in start:
         if load.constant not in schedule.graph.constants:
             raise InternalError("start", f"copies {load.constant}, which is no constant")
-        if [load.source, load.target] != ends or schedule.homes[load.constant].memory != load.target:
-            raise InternalError("start", f"copies {load.constant} from {load.source} to {load.target}, not by {ends}")
+        is_known = load.source in sources and load.target in targets
+        if not is_known or schedule.homes[load.constant].memory != load.target:
+            said = f"copies {load.constant} from {load.source} to {load.target}, not from {sources} to {targets}"
+            raise InternalError("start", said)
 
 
 def _inside(events: Events, each: bool) -> Iterator[tuple[Event, bool]]:

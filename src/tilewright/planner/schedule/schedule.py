@@ -64,7 +64,12 @@ class Schedule:
     @property
     def copied_bytes(self) -> int:
         """Of RAM, with what lies between the copies."""
-        return sum(rounded(self.graph.constants[name].nbytes, COPY_UNIT) for name in self.copied)
+        return sum(self.copied_to(memory) for memory in {load.target for load in self.program.start})
+
+    def copied_to(self, memory: str) -> int:
+        """The same of one memory."""
+        names = (load.constant for load in self.program.start if load.target == memory)
+        return sum(rounded(self.graph.constants[name].nbytes, COPY_UNIT) for name in names)
 
     @property
     def io_bytes(self) -> int:

@@ -67,6 +67,18 @@ def code_of(payload: str) -> int:
     return code
 
 
+def is_operation(word: int) -> bool:
+    """Whether a command does something; others set a register."""
+    return not word & IS_LONG and ("OPERATION", word & CODE) in _names()
+
+
+@cache
+def registers_of() -> Mapping[int, str]:
+    """Names of registers by the bits of a command that say which it sets."""
+    kinds = {"PARAMETER": 0, "PAYLOAD": IS_LONG}
+    return {code | kinds[kind]: name for (kind, code), name in _names().items() if kind in kinds}
+
+
 @cache
 def _names() -> Mapping[tuple[str, int], str]:
     text = (ETHOS_U / "commands.def").read_text(encoding="utf-8")

@@ -92,7 +92,7 @@ def stream_cycles(words: Any, npu: Configuration, constants: int = CONSTANTS) ->
     another region."""
     kernels, transfers, now = Queue(2), Queue(2 if npu.is_u65 else 1), 0.0
     for given in commands(words):
-        one = given if constants == CONSTANTS else _moved(given, constants)
+        one = given if constants == CONSTANTS else moved(given, constants)
         if one.name == "KERNEL_WAIT":
             now = max(now, kernels.free(one.parameter & 3))
         elif one.name == "DMA_WAIT":
@@ -104,7 +104,7 @@ def stream_cycles(words: Any, npu: Configuration, constants: int = CONSTANTS) ->
     return max(1, round(max(now, kernels.free(0), transfers.free(0))))
 
 
-def _moved(one: Command, constants: int) -> Command:
+def moved(one: Command, constants: int) -> Command:
     """With what it reads of constants in another region."""
     moved = {name: constants for name in SOURCES if one.get(name) & 7 == CONSTANTS}
     return replace(one, registers={**one.registers, **moved})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import prod
@@ -19,14 +19,15 @@ from tilewright.passes.numerics.hardware import OWN
 from tilewright.passes.signed_bytes import SIGNED_BYTES
 from tilewright.sim.ethos_u.configurations import CONFIGURATIONS, Configuration, find_configuration
 from tilewright.sim.ethos_u.timing import stream_cycles
-from tilewright.sim.platform import Platform
+from tilewright.sim.platform import Memory, Platform
 from tilewright.target.board_file import CORSTONE
-from tilewright.target.kernel import CycleEstimate, Kernel, Types
+from tilewright.target.kernel import ConstantPiece, CycleEstimate, DividedOp, Kernel, Types
 from tilewright.target.params import params_for
 from tilewright.target.runner import Model
 from tilewright.target.target import Engine, Target
 from tilewright.targets.ethos_u.costs import CoreCosts, costs_of
-from tilewright.targets.ethos_u.device import EthosUDevice
+from tilewright.targets.ethos_u.device import EthosUDevice, Place
+from tilewright.targets.ethos_u.dividing import divided, payload_of, pieces
 from tilewright.targets.ethos_u.numerics import ETHOS_U_NUMERICS
 from tilewright.targets.ethos_u.parts import ethos_u_parts, why_on_core
 from tilewright.targets.ethos_u.vela import for_npu
@@ -40,13 +41,19 @@ INTEGERS = frozenset({"int8", "uint8", "int16", "int32"})
 
 @params_for(EthosU)
 def job_params(op: EthosU, types: Types) -> Params:
-    inputs = [kind for name, kind in types.items() if name not in ("stream", "weights", "Y")]
-    return {
+    inputs = op.inputs(types)
+    banks: Params = {"banks": op.banks, "bank_bytes": _bank_bytes(op, types)} if op.banks else {}
+    return banks | {
         "words": types["stream"].elements, "first": op.first, "constants": types["weights"].bytes,
         "arena": op.arena, "fast": op.fast, "inputs": len(inputs),
         "input_at": list(op.inputs_at), "input_bytes": [kind.bytes for kind in inputs], "results": len(op.results_at),
         "result_at": list(op.results_at), "result_bytes": list(op.results_bytes),
     }  # fmt: skip
+
+
+def _bank_bytes(op: EthosU, types: Types) -> list[int]:
+    kinds = [kind for name, kind in types.items() if name not in ("stream", "weights", "Y")]
+    return [kind.bytes for kind in kinds[len(kinds) - op.banks :]]
 
 
 def arenas(op: Op, types: Types) -> int:
@@ -57,8 +64,9 @@ def arenas(op: Op, types: Types) -> int:
 
 def job_cycles(costs: CoreCosts, op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
     """The core copies inputs before a job and results behind it, and meanwhile does something else or waits."""
-    size = sum(kind.bytes for name, kind in types.items() if name not in ("stream", "weights", "Y"))
-    return CycleEstimate(costs.copied(types["Y"].bytes), costs.job + costs.copied(size), instance(op, EthosU).cycles)
+    part = instance(op, EthosU)
+    size = sum(kind.bytes for kind in part.inputs(types))
+    return CycleEstimate(costs.copied(types["Y"].bytes), costs.job + costs.copied(size), part.cycles)
 
 
 def in_ram(op: Op, constants: Mapping[str, Array]) -> Op:
@@ -66,6 +74,23 @@ def in_ram(op: Op, constants: Mapping[str, Array]) -> Op:
     part = instance(op, EthosU)
     words = constants["stream"].view(np.uint32)[part.first :]
     return replace(part, cycles=stream_cycles(words, find_configuration(part.npu), ARENA))
+
+
+def constant_pieces(op: Op, constants: Mapping[str, Array]) -> tuple[ConstantPiece, ...]:
+    part = instance(op, EthosU)
+    return pieces(constants["stream"].view(np.uint32)[part.first :], find_configuration(part.npu))
+
+
+def divided_op(op: Op, constants: Mapping[str, Array], banks: Sequence[Sequence[ConstantPiece]]) -> DividedOp:
+    """Further constants have elements like the inputs."""
+    part, words = instance(op, EthosU), constants["stream"].view(np.uint32)
+    found = divided(words[part.first :], constants["weights"], banks)
+    stream = payload_of(words[: part.first], found.words).view(np.int32)
+    cycles = stream_cycles(found.words, find_configuration(part.npu))
+    first, *further = found.banks
+    return DividedOp(
+        replace(part, banks=len(further), cycles=cycles), {"stream": stream, "weights": first}, tuple(further)
+    )
 
 
 @params_for(EthosUWeights)
@@ -95,7 +120,7 @@ def _kernel(npu: str, costs: CoreCosts) -> Kernel:
         EthosU, "ethos_u_job.c", "stream:int32 weights:uint8 X* -> Y", {"X": INTEGERS, "Y": INTEGERS},
         scratch=arenas, unsupported_reason=partial(_other, npu), stack=256, cycles=partial(job_cycles, costs),
         offloaded=True, has_epilogue=True, waits=True, copies_operands=True,
-        copied_operand="weights", where_copied=in_ram,
+        copied_operand="weights", where_copied=in_ram, constant_pieces=constant_pieces, divided=divided_op,
     )  # fmt: skip
 
 
@@ -128,7 +153,7 @@ def with_npu(core: Target, name: str, words: str, base: int = CORSTONE) -> Targe
         made, name=name, summary=f"{core.summary}; with {npu.name}",
         engines=(engine, replace(first, kernels=(*first.kernels, _writing(costs))), *others),
         bases=(FOLDER, *core.bases),
-        flags=(*core.flags, f"-DTW_ETHOS_U_BASE={base:#x}u"),
+        flags=(*core.flags, f"-DTW_ETHOS_U_BASE={base:#x}u", *_aliases(core.platform)),
         prepare=partial(for_npu, npu.name), model_passes=(SIGNED_BYTES,), numerics=OWN,
         hardware=(ETHOS_U_NUMERICS,),
         models=(*core.models, Model(DEVICE, partial(_device, npu), knows_chip=True)),
@@ -136,7 +161,22 @@ def with_npu(core: Target, name: str, words: str, base: int = CORSTONE) -> Targe
 
 
 def _device(npu: Configuration, chip: Platform) -> EthosUDevice:
-    return EthosUDevice(npu, [(one.base, one.size, one.is_flash) for one in chip.memories])
+    return EthosUDevice(npu, [Place(one.base, one.size, one.is_flash, _found_at(one)) for one in chip.memories])
+
+
+def _found_at(memory: Memory) -> int:
+    return memory.base if memory.npu_address is None else memory.npu_address
+
+
+def _aliases(chip: Platform) -> tuple[str, ...]:
+    """What the driver is told of memory that the NPU finds elsewhere."""
+    found = (one for one in chip.memories if one.npu_address is not None)
+    names = ("FROM", "BYTES", "TO")
+    return tuple(
+        f"-DTW_ETHOS_U_ALIAS_{name}={value:#x}u"
+        for one in found
+        for name, value in zip(names, (one.base, one.size, one.npu_address), strict=True)
+    )
 
 
 def _npu(words: str) -> Configuration:

@@ -8,6 +8,7 @@ import numpy as np
 
 from tilewright.errors import Refusal
 from tilewright.ir.types import Array
+from tilewright.records import dataclass
 from tilewright.sim.ethos_u.configurations import Configuration
 from tilewright.sim.ethos_u.npu import REGIONS, EthosU, Region
 from tilewright.sim.ethos_u.timing import ARENA, CONSTANTS, stream_cycles
@@ -25,8 +26,18 @@ ALIGNMENT = 16
 BUS_BYTES = 8
 """Bytes of memory in a cycle."""
 
-Place = tuple[int, int, bool]
-"""Base and size of a memory, and whether nobody writes to it."""
+
+@dataclass(frozen=True)
+class Place:
+    """A memory."""
+
+    base: int
+    """Where the core finds it."""
+    size: int
+    is_constant: bool
+    """Whether nobody writes to it."""
+    found_at: int
+    """Where the NPU finds it."""
 
 
 class EthosUDevice(UserDevice):
@@ -98,11 +109,12 @@ class EthosUDevice(UserDevice):
         if register not in self.registers:
             return None
         address = self._pointer(register, f"base pointer {number}")
-        for base, size, is_constant in self.places:
-            if base <= address < base + size:
+        for place in self.places:
+            at, base = address - place.found_at, place.base
+            if 0 <= at < place.size:
                 if base not in memories:
-                    memories[base] = np.frombuffer(self.host.read(base, size), np.uint8).copy()
-                return Region(memories[base][address - base :], is_constant=is_constant)
+                    memories[base] = np.frombuffer(self.host.read(base, place.size), np.uint8).copy()
+                return Region(memories[base][at:], is_constant=place.is_constant)
         raise Refusal(f"has {address:#x} in base pointer {number}, where there is no memory", "give it an address")
 
     def _keep(self, base: int, before: Array, after: Array) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.rounding import PLAIN, Rounding
 from tilewright.ir.tflite_rounding import factors, multiplier
-from tilewright.ir.types import Array
+from tilewright.ir.types import Array, Shape
 from tilewright.ops._rearranged import value_per_filter
 from tilewright.ops.conv import Conv
 from tilewright.ops.matmul import MatMul
@@ -34,6 +35,7 @@ from tilewright.ops.tfliteadd import Summand, TfliteAdd
 from tilewright.passes import Complaint, Numbers, Pass
 from tilewright.passes.rewriting import rewrite
 from tilewright.records import dataclass
+from tilewright.targets.ethos_u.padded_means import padded_mean
 from tilewright.targets.ethos_u.scales import Meaning, is_close, meaning_of, product_ratio, ratios
 from tilewright.targets.ethos_u.softmax_numbers import softmax_of_words
 
@@ -269,31 +271,49 @@ def _as_layer(graph: Graph, meaning: Meaning, node: Node, builder: Builder) -> M
 def _mean(
     graph: Graph, node: Node, op: QLinearReduceMean | QLinearAveragePool, builder: Builder
 ) -> Mapping[str, str] | None:
-    """A sum of all of a window, and one factor."""
+    """A sum of all of a window, and one factor; of windows that padding cuts, one for each number of elements."""
     shape = builder.type_of(node.inputs[0]).shape
     if len(shape) not in IMAGES or op.mul <= 0:
         return None
-    conv = replace(_filter_per_channel(shape), x_zero=op.x_zero)
     if isinstance(op, QLinearReduceMean):
         if tuple(axis % len(shape) for axis in op.axes) != tuple(range(2, len(shape))):
             return None
-        taps: tuple[int, ...] = shape[2:]
-    else:
-        if any(op.padding) or op.channels_last or set(op.dilations) != {1}:
-            return None
-        conv, taps = replace(conv, strides=op.strides), op.kernel
+        found = _mean_conv(op, shape, shape[2:], (1,) * (len(shape) - 2))
+        return None if found is None else _convolution(graph, node, builder, *found, node.inputs[0])
+    if op.channels_last or set(op.dilations) != {1}:
+        return None
+    if not any(op.padding):
+        found = _mean_conv(op, shape, op.kernel, op.strides)
+        return None if found is None else _convolution(graph, node, builder, *found, node.inputs[0])
+    results, mean = graph.types[node.key].shape[2:], partial(_part_mean, op, node, builder)
+    made = padded_mean(op, builder, node, results, mean)
+    return None if made is None else {node.key: made}
+
+
+def _part_mean(
+    op: QLinearAveragePool, node: Node, builder: Builder, image: str, taps: Shape, strides: Shape
+) -> str | None:
+    found = _mean_conv(op, builder.type_of(image).shape, taps, strides)
+    if found is None:
+        return None
+    conv, constants = found
+    names = [builder.constant(values, f"{node.name}_{name}") for name, values in constants.items()]
+    return builder.add(conv, [image, *names], name=node.name)[0]
+
+
+def _mean_conv(
+    op: QLinearReduceMean | QLinearAveragePool, shape: Shape, taps: Shape, strides: Shape
+) -> tuple[Conv, dict[str, Array]] | None:
+    """A filter of ones for each channel of images of a shape."""
     count = math.prod(taps)
     if count > MOST_TAPS or (len(taps) > 1 and taps[0] > TALLEST):
         return None
     bits = FACTOR_BITS - op.mul.bit_length() + count.bit_length() - 1
     mul = np.full(shape[1], round(op.mul * 2.0**bits / count), np.int32)
     requant = replace(op.requant, shift=op.requant.shift + bits, rounding=Rounding.HALF_UP)
-    constants: dict[str, Array] = {
-        "weights": np.ones((shape[1], 1, *taps), np.int8),
-        "bias": np.zeros_like(mul),
-        "mul": mul,
-    }
-    return _convolution(graph, node, builder, replace(conv, requant=requant), constants, node.inputs[0])
+    weights = np.ones((shape[1], 1, *taps), np.int8)
+    conv = replace(_filter_per_channel(shape), x_zero=op.x_zero, strides=strides, requant=requant)
+    return None if requant.shift > MOST_SHIFT else (conv, {"weights": weights, "bias": np.zeros_like(mul), "mul": mul})
 
 
 def _scaling(graph: Graph, node: Node, op: RequantShift, builder: Builder) -> Mapping[str, str] | None:

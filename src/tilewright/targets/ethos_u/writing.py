@@ -27,6 +27,7 @@ from tilewright.ops.qlinearfunction import QLinearFunction
 from tilewright.ops.qlinearmul import QLinearMul
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.reshape import Reshape
+from tilewright.ops.slice import Slice
 from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.ops.transpose import Transpose
 from tilewright.records import dataclass
@@ -414,6 +415,16 @@ def _concat(made: Writing, node: Node) -> None:
     made.file.apply("CONCATENATION", operands, made.tensor(node.outputs[0]), "ConcatenationOptions", Axis=axis)
 
 
+def _slice(made: Writing, node: Node) -> None:
+    op = instance(node.op, Slice)
+    if set(op.steps) != {1}:
+        raise Refusal(f"takes elements {op.steps} apart; the NPU reads those side by side")
+    ends = [start + size for start, size in zip(op.starts, op.sizes, strict=True)]
+    numbers = [made.constant(np.array(one, np.int32)) for one in (op.starts, ends, op.steps)]
+    given = (made.tensor(node.inputs[0]), *numbers)
+    made.file.apply("STRIDED_SLICE", given, made.tensor(node.outputs[0]), "StridedSliceOptions")
+
+
 def _pad(made: Writing, node: Node) -> None:
     op = instance(node.op, Pad)
     if op.value != made.meaning.zero(node.inputs[0]):
@@ -427,5 +438,5 @@ Rule = Callable[[Writing, Node], None]
 RULES: Mapping[type, Rule] = {
     Concat: _concat, Conv: _conv, Lookup: _table, MatMul: _matmul, MaxPool: _pool, Pad: _pad,
     QLinearFunction: _function, QLinearMul: _product, RequantShift: _requantised, Reshape: _reshape,
-    TfliteAdd: _sum, Transpose: _transpose,
+    Slice: _slice, TfliteAdd: _sum, Transpose: _transpose,
 }  # fmt: skip

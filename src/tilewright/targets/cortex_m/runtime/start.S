@@ -37,7 +37,21 @@ tw_reset:
     adds r0, r0, #4
     adds r2, r2, #4
     b    1b
-2:  ldr  r0, =tw_bss_start
+2:
+#ifdef TW_COPIES                        /* constants in another memory than the variables */
+    ldr  r0, =tw_copies_start
+    ldr  r1, =tw_copies_end
+    ldr  r2, =tw_copies_image
+5:  cmp  r0, r1
+    bhs  6f
+    ldr  r3, [r2]
+    str  r3, [r0]
+    adds r0, r0, #4
+    adds r2, r2, #4
+    b    5b
+6:
+#endif
+    ldr  r0, =tw_bss_start
     ldr  r1, =tw_bss_end
     movs r3, #0
 3:  cmp  r0, r1

@@ -16,17 +16,23 @@ enum { TW_ETHOS_U_MOST_REGIONS = 8 };
 
 static struct ethosu_driver *tw_ethos_u_npu;
 
-/* The job of a payload begins. The driver looks at addresses again when it ends. */
-static inline void tw_ethos_u_begin(const void *payload, uint32_t bytes, const void *const *regions,
-                                    const uint32_t *sizes, uint32_t count) {
-  static uint64_t addresses[TW_ETHOS_U_MOST_REGIONS];
-  static size_t lengths[TW_ETHOS_U_MOST_REGIONS];
+/* Of the job that begins next; the driver looks at them again when it ends. */
+static uint64_t tw_ethos_u_addresses[TW_ETHOS_U_MOST_REGIONS];
+static size_t tw_ethos_u_lengths[TW_ETHOS_U_MOST_REGIONS];
+
+static inline void tw_ethos_u_regions(uint32_t first, const void *const *regions, const uint32_t *sizes,
+                                      uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
-    addresses[i] = (uint64_t)(uintptr_t)regions[i];
-    lengths[i] = sizes[i];
+    tw_ethos_u_addresses[first + i] = (uint64_t)(uintptr_t)regions[i];
+    tw_ethos_u_lengths[first + i] = sizes[i];
   }
+}
+
+/* The job of a payload begins. */
+static inline void tw_ethos_u_begin(const void *payload, uint32_t bytes, uint32_t count) {
   tw_ethos_u_npu = ethosu_reserve_driver();
-  if (ethosu_invoke_async(tw_ethos_u_npu, payload, (int)bytes, addresses, lengths, (int)count, 0) != 0)
+  if (ethosu_invoke_async(tw_ethos_u_npu, payload, (int)bytes, tw_ethos_u_addresses, tw_ethos_u_lengths, (int)count,
+                          0) != 0)
     __builtin_trap();
 }
 

@@ -72,8 +72,17 @@ static inline void tw_ethos_u_write(uint32_t offset, uint32_t value) { *tw_ethos
 
 static inline uint32_t tw_ethos_u_read(uint32_t offset) { return *tw_ethos_u_register(offset); }
 
+/* TW_ETHOS_U_ALIAS_BYTES at the core's address TW_ETHOS_U_ALIAS_FROM, a TCM's, are at TW_ETHOS_U_ALIAS_TO for the NPU. */
+static inline uint64_t tw_ethos_u_address_of(const void *address) {
+  uintptr_t at = (uintptr_t)address;
+#if defined(TW_ETHOS_U_ALIAS_BYTES) && !defined(TW_DOORBELL)
+  if (at - TW_ETHOS_U_ALIAS_FROM < TW_ETHOS_U_ALIAS_BYTES) at += TW_ETHOS_U_ALIAS_TO - TW_ETHOS_U_ALIAS_FROM;
+#endif
+  return at;
+}
+
 static inline void tw_ethos_u_write_address(uint32_t offset, const void *address) {
-  const uint64_t wide = (uint64_t)(uintptr_t)address;
+  const uint64_t wide = tw_ethos_u_address_of(address);
   tw_ethos_u_write(offset, (uint32_t)wide);
   tw_ethos_u_write(offset + 4, (uint32_t)(wide >> 32));
 }
@@ -93,11 +102,19 @@ static inline void tw_ethos_u_barrier(void) {
 #endif
 }
 
-static inline void tw_ethos_u_start(const void *stream, uint32_t bytes, const void *const *regions, uint32_t count) {
+/* Until registers may be written. */
+static inline void tw_ethos_u_ready(void) {
   while (tw_ethos_u_read(TW_ETHOS_U_STATUS) & TW_ETHOS_U_RESETTING) continue;
   tw_ethos_u_write(TW_ETHOS_U_QCONFIG, 0);
   tw_ethos_u_write(TW_ETHOS_U_REGIONCFG, 0);
-  for (uint32_t i = 0; i < count; i++) tw_ethos_u_write_address(TW_ETHOS_U_BASEP + 8 * i, regions[i]);
+}
+
+/* What the next stream's regions lead to, from the first of these on. */
+static inline void tw_ethos_u_regions(uint32_t first, const void *const *regions, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) tw_ethos_u_write_address(TW_ETHOS_U_BASEP + 8 * (first + i), regions[i]);
+}
+
+static inline void tw_ethos_u_start(const void *stream, uint32_t bytes) {
   tw_ethos_u_write_address(TW_ETHOS_U_QBASE, stream);
   tw_ethos_u_write(TW_ETHOS_U_QSIZE, bytes);
   TW_ETHOS_U_CLEAN(stream, bytes);

@@ -32,9 +32,21 @@ void TW_NAME(const tw_ethos_u_job_params *params, const int32_t *stream, const u
 #ifdef TW_ETHOS_U_CORE_DRIVER
   const uint32_t arena_bytes = (uint32_t)params->arena, fast_bytes = (uint32_t)params->fast;
   const uint32_t sizes[] = {(uint32_t)params->constants, arena_bytes, fast_bytes ? fast_bytes : arena_bytes};
-  tw_ethos_u_begin(stream, (uint32_t)params->words * 4, regions, sizes, 3);
+  tw_ethos_u_regions(0, regions, sizes, 3);
+  for (int32_t i = 0; i < params->banks; i++) {
+    const void *const bank = x[params->inputs + i];
+    const uint32_t bytes = (uint32_t)params->bank_bytes[i];
+    tw_ethos_u_regions((uint32_t)(3 + i), &bank, &bytes, 1);
+  }
+  tw_ethos_u_begin(stream, (uint32_t)params->words * 4, (uint32_t)(3 + params->banks));
 #else
-  tw_ethos_u_start(stream + params->first, (uint32_t)(params->words - params->first) * 4, regions, 3);
+  tw_ethos_u_ready();
+  tw_ethos_u_regions(0, regions, 3);
+  for (int32_t i = 0; i < params->banks; i++) {
+    const void *const bank = x[params->inputs + i];
+    tw_ethos_u_regions((uint32_t)(3 + i), &bank, 1);
+  }
+  tw_ethos_u_start(stream + params->first, (uint32_t)(params->words - params->first) * 4);
 #endif
 }
 

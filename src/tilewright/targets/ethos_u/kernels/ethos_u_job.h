@@ -17,6 +17,8 @@ typedef struct {
   int32_t results;
   const int32_t *result_at;
   const int32_t *result_bytes;
+  int32_t banks; /* constants that lie elsewhere: operands behind the inputs */
+  const int32_t *bank_bytes;
 } tw_ethos_u_job_params;
 
 #endif
