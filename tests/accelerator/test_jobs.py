@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.accelerator.folders import ARRAY
+from tests.accelerator.folders import ARRAY, RESIDUAL
 from tests.support.examples import examples
 from tilewright.accelerator import Scratchpad
 from tilewright.accelerator.accepting import unsupported_reason
@@ -75,3 +75,18 @@ def test_a_limit_of_what_is_summed_over() -> None:
     form = Declared(replace(PLAIN, patterns=(pattern,)), pattern, False)
     assert unsupported_reason(form, *layer(6, 16, 8, 3, 1)) is None
     assert unsupported_reason(form, *layer(6, 20, 8, 3, 1)) == "it has 20 of loop c, a job at most 16"
+
+
+def test_rows_are_as_wide_as_they_lie() -> None:
+    """Strides above the kernel leave columns that no window reads; a job that has whole rows is told of them."""
+    accelerator = read_folder(str(RESIDUAL)).accelerator
+    alone = next(one for one in accelerator.patterns if one.name == "conv")
+    op = Conv((1, 3), channels_last=True)
+    operands = {
+        "X": TensorType("int8", (2, 9, 9, 1)),
+        "W": TensorType("int8", (1, 1, 1, 1)),
+        "B": TensorType("int32", (1,)),
+    }
+    jobs = Declared(accelerator, alone, True).jobs(op, {**operands, "Y": op.infer(operands)[0]})
+    assert [(job.numbers["in_h"], job.numbers["in_w"], job.numbers["out_w"]) for job in jobs] == [(9, 9, 3)] * 2
+    assert [job.starts["X"] for job in jobs] == [0, 81]

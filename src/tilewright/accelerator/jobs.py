@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from tilewright.accelerator.chains import steps_of
@@ -106,7 +107,8 @@ def _starts(grid: TileGrid, indices: Mapping[str, int]) -> Iterator[tuple[str, i
 def _grid(declared: Declared, op: Op, types: FrozenTypes) -> TileGrid:
     """The whole in as few cuts as the limits allow, each halving what costs least."""
     pattern = declared.pattern
-    whole = TileGrid.of(op, declared.job_types(dict(types)), op.results)
+    cut_nowhere = TileGrid.of(op, declared.job_types(dict(types)), op.results)
+    whole = replace(cut_nowhere, whole_axes=True)  # sizes that a device is told are also how far apart rows lie
     fixed = op.unsplittable(whole.shapes) | op.reductions(whole.shapes)
     sizes = {loop: min(extent, pattern.limits.get(loop, extent)) for loop, extent in whole.extents.items()}
     for loop in fixed:
