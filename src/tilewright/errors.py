@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
+from pathlib import Path
 from typing import TypeVar
 
 Value = TypeVar("Value")
@@ -22,6 +24,22 @@ class CompileError(Exception):
 
     def as_dict(self) -> dict[str, str]:
         return {"where": self.where, "what": self.what, "hint": self.hint}
+
+
+def unreadable(path: Path, error: OSError, where: str = "") -> CompileError:
+    """Of a file; a mistyped name leads to the one that is there."""
+    return CompileError(where or str(path), f"cannot be read: {error.strerror or error}", _meant(path))
+
+
+def _meant(path: Path) -> str:
+    if path.exists():
+        return "check the path"
+    try:
+        names = [one.name for one in path.parent.iterdir()]
+    except OSError:
+        return "check the path"
+    close = get_close_matches(path.name, names, 1)
+    return f"do you mean {path.with_name(close[0])}?" if close else "check the path"
 
 
 class StackOverrun(CompileError):

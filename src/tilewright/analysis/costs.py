@@ -236,7 +236,7 @@ def _flow_notes(schedule: Schedule) -> Iterator[str]:
     for layer, op in planned_layers(schedule):
         if isinstance(op.flow, Loop) and not op.flow.is_static:
             bound = f"has {op.flow.trips} turns at most: all are" if op.flow.is_bounded else "has no bound: one turn is"
-            yield f"loop '{layer.node.name}' {bound} what cycles and MACs count"
+            yield f"loop '{schedule.graph.short_name(layer.node)}' {bound} what cycles and MACs count"
         for body in op.schedules:
             yield from _flow_notes(body)
 
@@ -288,7 +288,8 @@ def _portable_notes(schedule: Schedule) -> Iterator[str]:
         share = cycles.get(call.node.key, 0) / total if total else 0.0
         if share > MUCH and _is_portable(schedule, call):
             kernel = f"{call.engine}.{call.kernel.stem}"
-            yield f"'{call.node.name}' takes {share:.0%} of the predicted time in a portable kernel ({kernel})"
+            name = schedule.graph.short_name(call.node)
+            yield f"'{name}' takes {share:.0%} of the predicted time in a portable kernel ({kernel})"
 
 
 def _has_waits(schedule: Schedule) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tilewright.cli.options import pairs, sizes
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, unreadable
 from tilewright.records import dataclass
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _read(name: str, path: Path) -> Array:
             raise CompileError(where, "is larger than 2 GiB", "bind smaller values")
         loaded = np.load(path, allow_pickle=False)
     except OSError as error:
-        raise CompileError(where, f"cannot be read: {error.strerror or error}", "check the path") from None
+        raise unreadable(path, error, where) from None
     except (ValueError, EOFError) as error:
         raise CompileError(where, f"is not a .npy file: {error}", "save with numpy.save(file, array)") from None
     return np.asarray(loaded)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, unreadable
 from tilewright.exploring.columns import column_of, in_order
 from tilewright.exploring.pareto import best
 from tilewright.exploring.row import STATUSES, Row
@@ -98,7 +98,7 @@ def read_results(path: str | Path) -> Results:
             raise CompileError(str(place), f"is not {SCHEMA}", hint)
         return Results.from_dict(found)
     except OSError as error:
-        raise CompileError(str(place), f"cannot be read: {error.strerror or error}", "check the path") from None
+        raise unreadable(place, error) from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise CompileError(str(place), f"is not {SCHEMA}", hint) from None
 

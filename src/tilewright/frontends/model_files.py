@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, unreadable
 
 FRAMEWORKS = {".pt2": "torch", ".keras": "keras", ".h5": "keras", ".pt": "torch", ".pth": "torch"}
 """Files by the framework that reads them."""
@@ -56,7 +56,7 @@ def check_beginning(path: Path) -> None:
         with path.open("rb") as file:
             begins = file.read(8)
     except OSError as error:
-        raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None
+        raise unreadable(path, error) from None
     if not begins:
         raise empty(str(path))
     suffix = path.suffix.lower()

@@ -9,9 +9,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.errors import CompileError, InternalError
+from tilewright.errors import CompileError, InternalError, unreadable
 from tilewright.ir.types import BYTES, STORED, Array, TensorType, element, is_integer, limits, narrowest
 
+REAL_NUMBERS = "quantise real numbers first: round(real / scale) + zero point; `tilewright analyze` prints both"
 MAX_FILE_BYTES = 2**31
 """Of all arrays in one file, unpacked."""
 
@@ -80,7 +81,7 @@ def read_npz(path: Path) -> dict[str, Array]:
     except (CompileError, InternalError):
         raise
     except OSError as error:
-        raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None
+        raise unreadable(path, error) from None
     except Exception as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         detail = "" if "pickle" in reason else f": {reason}"  # numpy takes whatever it does not know for a pickle
@@ -174,9 +175,9 @@ def _out_of_range(array: Array, wrong: Array, dtype: str, span: tuple[int, int],
     count = f"{int(wrong.sum())} of {array.size} values do not fit {dtype} (whole numbers {low} to {high})"
     what = f"{count}, first {array[wrong].flat[0]}"
     fitting = _fitting_dtype(array)
-    return CompileError(
-        where, what, f"if that is its type: --dtype {name}={fitting}" if fitting else "check the values"
-    )
+    if fitting:
+        return CompileError(where, what, f"if that is its type: --dtype {name}={fitting}")
+    return CompileError(where, what, "check the values" if _is_whole(array).all() else REAL_NUMBERS)
 
 
 def _is_whole(array: Array) -> Array:

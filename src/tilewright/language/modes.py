@@ -189,8 +189,13 @@ def _check_kept(decode: Compiled, prefill: Compiled) -> None:
     texts = [GpuText(Writer(made.schedule, "")) for made in (decode, prefill)]
     one, other = ([state.name for state in text.kept_states] for text in texts)
     if one != other:
-        what = "has no kernel for the last attention of this model, whose heads have too many channels"
-        raise CompileError(f"target {decode.schedule.target.name}", what, "use --target cpu")
+        what = "has no kernel for the last attention of this model: its caches would lie in two memories"
+        raise CompileError(f"target {decode.schedule.target.name}", what, _for_gpus(decode.schedule.graph))
+
+
+def _for_gpus(graph: Graph) -> str:
+    quantised = any("int" in graph.types[state.before].dtype for state in graph.states)
+    return "leave out --quantise, or use --target cpu" if quantised else "use --target cpu"
 
 
 def _offset(schedule: Schedule, tensor: str) -> tuple[str, int]:

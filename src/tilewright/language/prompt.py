@@ -43,7 +43,11 @@ def calibration(model: Path, given: str | Path | bool) -> str:
     """The text that a model is quantised on."""
     if isinstance(given, str) and (len(given) > 255 or "\n" in given):
         return given
-    path = _beside(model) / CALIBRATION if given is True else path_of(given, "quantise")
+    if given is not True:
+        return text_of(path_of(given, "quantise"))
+    path = _beside(model) / CALIBRATION
+    if not path.exists():
+        raise CompileError(str(path), "is not there", "write such a text there, or name another: --quantise FILE.txt")
     return text_of(path)
 
 

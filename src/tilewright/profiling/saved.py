@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, unreadable
 from tilewright.profiling.memory_map import MemoryMap, Occupied
 from tilewright.profiling.profile import CYCLES, Interval, LayerProfile, Moved, Peaks, Profile, Tile
 from tilewright.records import dataclass
@@ -30,7 +30,7 @@ def read_profile(path: Path) -> SavedProfile:
     try:
         return _read(json.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
-        raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None
+        raise unreadable(path, error) from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise CompileError(
             str(path), "is not what `tilewright profile --json` prints", "write it with: tilewright profile ... --json"

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, unreadable
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -19,7 +19,7 @@ def read_toml(path: Path, what: str, shown: str) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None
+        raise unreadable(path, error) from None
     except UnicodeDecodeError:
         raise CompileError(str(path), "is not UTF-8 text", f"write the {what} as TOML in UTF-8") from None
     except RecursionError:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, unreadable
 from tilewright.frontends.checkpoint.config import Checkpoint, Config, shapes
 from tilewright.frontends.checkpoint.rotation import halves_from_neighbours
 from tilewright.ir.types import Array
@@ -101,7 +101,7 @@ def _opened(path: Path) -> _File:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None
+        raise unreadable(path, error) from None
     if data.startswith(ZIP):
         raise CompileError(
             str(path), "is a file of PyTorch, which may hold programs and is not read",

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.errors import CompileError, Refusal
+from tilewright.errors import CompileError, Refusal, unreadable
 from tilewright.frontends.checkpoint.config import Weight
 from tilewright.ir.block_formats import FORMATS, BlockArray
 from tilewright.ir.types import Array, Shape
@@ -86,7 +86,7 @@ def read_safetensors(path: Path) -> dict[str, StoredTensor]:
         with path.open("rb") as file:
             found = _tensors(path, np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8))
     except OSError as error:
-        raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None
+        raise unreadable(path, error) from None
     except (Refusal, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         what = error.what if isinstance(error, Refusal) else f"{type(error).__name__}: {error}"
         raise CompileError(

@@ -12,7 +12,7 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import TensorProto, helper, numpy_helper
 
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, unreadable
 from tilewright.frontends.model_files import no_file, no_graph
 from tilewright.ir.element_types import element_type
 from tilewright.ir.types import BYTES, Array, Shape
@@ -44,7 +44,7 @@ def _read_file(path: Path) -> onnx.ModelProto:
     try:
         proto = _parse(path.read_bytes(), str(path))
     except OSError as error:
-        raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None
+        raise unreadable(path, error) from None
     try:
         onnx.load_external_data_for_model(proto, str(path.parent.resolve()))
     except Exception as error:

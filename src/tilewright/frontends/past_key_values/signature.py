@@ -81,7 +81,7 @@ def _check_ids(inputs: Mapping[str, onnx.ValueInfoProto], where: str) -> None:
         listed = ", ".join(f"'{name}'" for name in [*inputs][:8])
         hint = (
             "a language model is a folder in Hugging Face's format, a .gguf file, a .bin file of llama2.c, or an "
-            f"exported decoder with that input; the inputs of this network are {listed}"
+            f"exported decoder with that input; this network has the inputs {listed}: tilewright run {where}"
         )
         raise CompileError(where, f"has no input '{IDS}' for the token numbers", hint)
     dims = _dims(inputs[IDS])

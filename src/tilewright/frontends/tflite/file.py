@@ -14,7 +14,7 @@ import numpy as np
 import tflite
 from flatbuffers.table import Table
 
-from tilewright.errors import CompileError, printable
+from tilewright.errors import CompileError, printable, unreadable
 from tilewright.frontends.model_files import empty
 from tilewright.frontends.python_errors import raised_in
 from tilewright.frontends.tflite.sparsity import Damaged, dense
@@ -125,7 +125,7 @@ def _bytes(model: str | Path | bytes) -> tuple[bytes, str, str]:
     try:
         return path.read_bytes(), path.stem, where
     except OSError as error:
-        raise CompileError(where, f"cannot be read: {error.strerror or error}", "check the path") from None
+        raise unreadable(path, error, where) from None
 
 
 class _Reader:

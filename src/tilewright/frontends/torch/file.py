@@ -5,7 +5,7 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, unreadable
 
 PROGRAM = ("/archive_format", "/models/model.json", "serialized_exported_program.json")
 """How names in archives of torch.export end, of newer and older versions."""
@@ -35,6 +35,6 @@ def _names(path: Path) -> list[str]:
         with zipfile.ZipFile(path) as archive:
             return archive.namelist()
     except OSError as error:
-        raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None
+        raise unreadable(path, error) from None
     except (zipfile.BadZipFile, ValueError, NotImplementedError):
         return []

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tilewright.errors import CompileError, Refusal
+from tilewright.errors import CompileError, Refusal, unreadable
 from tilewright.frontends.exported import Exported
 from tilewright.frontends.frameworks import require
 from tilewright.frontends.python_errors import is_ours, reason_of, user_line
@@ -142,7 +142,7 @@ def _loaded(path: Path) -> Any:
         with path.open("rb") as file:  # by its name it would have to end in .pt2
             return torch.export.load(file)
     except OSError as error:
-        raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None
+        raise unreadable(path, error) from None
     except Exception as error:
         raise CompileError(
             str(path), f"is not a program of torch.export: {reason_of(error)}", "save it again with this PyTorch"

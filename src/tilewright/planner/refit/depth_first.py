@@ -13,7 +13,7 @@ from dataclasses import replace
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.types import TensorType
 from tilewright.passes.fit.strips import in_strips
-from tilewright.planner.refit.strips import closed, named, rows_of
+from tilewright.planner.refit.strips import closed, rows_of
 from tilewright.records import dataclass
 from tilewright.target.caches import Caches
 from tilewright.target.target import Target
@@ -54,8 +54,8 @@ class Fused:
         """The number of the node behind the last one."""
         return self.first + len(self.plan.layers)
 
-    def __str__(self) -> str:
-        first, last = (named(layer.node) for layer in (self.plan.layers[0], self.plan.layers[-1]))
+    def note(self, graph: Graph) -> str:
+        first, last = (graph.short_name(layer.node) for layer in (self.plan.layers[0], self.plan.layers[-1]))
         what = f"{len(self.plan.layers)} layers, {first} to {last}, in {len(self.plan.strips)} strips"
         gain = f"saves {self.gain / 1e3:,.0f} us (predicted)"
         return f"depth first: {what}: {self.kept_bytes:,} bytes stay in the cache, {gain}"
@@ -64,9 +64,10 @@ class Fused:
 def depth_first(graph: Graph, target: Target) -> Graph:
     """The graph with layers in strips where that is predicted to be faster; notes say what each group saves."""
     chosen = fused_layers(graph, target)
+    notes = [fused.note(graph) for fused in chosen]
     for fused in chosen:
         graph = in_strips(graph, fused.plan, joined=True)
-    return replace(graph, notes=(*graph.notes, *map(str, chosen))) if chosen else graph
+    return replace(graph, notes=(*graph.notes, *notes)) if chosen else graph
 
 
 def fused_layers(graph: Graph, target: Target) -> list[Fused]:

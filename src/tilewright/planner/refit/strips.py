@@ -239,7 +239,7 @@ def _sketches(graph: Graph, group: Group, known: dict[tuple[str, str], list[Sket
 def _in_counts(graph: Graph, group: Group) -> Iterator[Sketch]:
     """In more and more strips, for as long as that helps."""
     last, least = group.layers[-1], 1 << 62
-    names = f"{named(group.layers[0].node)} to {named(last.node)}"
+    names = f"{graph.short_name(group.layers[0].node)} to {graph.short_name(last.node)}"
     for count in COUNTS:
         plan = plan_strips(graph, group.layers, count)
         if plan is None:
@@ -249,11 +249,6 @@ def _in_counts(graph: Graph, group: Group) -> Iterator[Sketch]:
             break
         least = score
         yield Sketch(plan, score, f"{len(group.layers)} layers, {names}, in {count}")
-
-
-def named(node: Node) -> str:
-    name = node.name or node.key
-    return name if len(name) <= 24 else f"...{name[-24:]}"
 
 
 def _groups(graph: Graph, kept: set[str], live: Sequence[int]) -> Iterator[Group]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, unreadable
 from tilewright.ir.types import Array
 from tilewright.quantiser.cost.measure import Metric, accuracy
 
@@ -18,7 +18,7 @@ def accuracy_of_file(path: Path, count: int) -> Metric:
     try:
         labels = np.load(path, allow_pickle=False)
     except OSError as error:
-        raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None
+        raise unreadable(path, error) from None
     except (ValueError, EOFError):  # numpy's own words advise to load what is not trusted
         raise CompileError(str(path), "is not an .npy file of classes", "write it with numpy.save") from None
     return accuracy(checked_labels(labels, count, str(path)))

@@ -9,7 +9,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from tilewright.errors import CompileError
+from tilewright.errors import CompileError, unreadable
 from tilewright.ir.types import Array, Shape
 from tilewright.records import dataclass
 
@@ -47,7 +47,7 @@ def sources_of_file(path: Path) -> dict[str, FileSource]:
             members = [entry.filename for entry in archive.infolist()]
             found = {name.removesuffix(".npy"): _source(archive, path, name) for name in members}
     except OSError as error:
-        raise CompileError(str(path), f"cannot be read: {error.strerror or error}", "check the path") from None
+        raise unreadable(path, error) from None
     except zipfile.BadZipFile:
         raise CompileError(str(path), "is not an .npz file of plain arrays", SAVE_HINT) from None
     if not found:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tilewright.errors import CompileError
-from tilewright.ir.arrays import arrays_of, match
+from tilewright.ir.arrays import REAL_NUMBERS, arrays_of, match
 from tilewright.ir.graph import Graph
 from tilewright.ir.length import numbers_of
 from tilewright.ir.types import STORED, Array, Shape, TensorType, is_integer, limits
@@ -190,7 +190,7 @@ def _check_type(source: Source, kind: TensorType, name: str) -> None:
     if dtype.kind not in "biuf" and dtype.name not in STORED:
         raise CompileError(where, f"hold {dtype.name}, not numbers", f"save them as {kind.dtype}")
     if is_integer(kind.dtype) and dtype.kind == "f":
-        raise CompileError(where, f"hold {dtype.name}, the network needs {kind.dtype}", f"use .astype('{kind.dtype}')")
+        raise CompileError(where, f"hold {dtype.name}, the network needs {kind.dtype}", REAL_NUMBERS)
 
 
 def _check_integers(row: Array, kind: TensorType, where: str) -> None:
