@@ -67,6 +67,7 @@ def layer(chain: tuple[str, ...], op: str, layout: str, seed: int) -> Sample:
     raise AssertionError("no layer")
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize(("op", "chain"), CHAINS, ids=lambda value: "+".join(value) if value else "")
 @pytest.mark.parametrize("layout", ["channels first", "channels last"])
 def test_in_tiles_it_is_the_same(op: str, chain: tuple[str, ...], layout: str) -> None:
@@ -139,7 +140,7 @@ def flat(is_constant: bool) -> Graph:
     return builder.build()
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("is_constant", [True, False])
 def test_a_reshape_breaks_no_chain(is_constant: bool) -> None:
     """Of a sum behind it, the other summand is seen in the shape that the convolution gives."""
@@ -168,7 +169,7 @@ def test_axes_that_a_reshape_keeps() -> None:
     assert mixed.mixed_by_view({"A": (6, 5), "B": (5, 2), "B2": (4, 3)}) == "MatMul"
 
 
-@pytest.mark.in_turns(8)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("target", ["rv32", "quad"])
 def test_random_jobs(target: str) -> None:
     assert [(found.pattern, found.jobs) for found in check_folder(str(RESIDUAL), target, jobs=3)] == [
@@ -189,6 +190,7 @@ def test_it_stays_apart_where_that_is_faster(tmp_path: Path) -> None:
     assert made.check().agrees
 
 
+@pytest.mark.in_turns(5)
 def test_a_device_for_chains_alone_says_why_not(tmp_path: Path) -> None:
     folder = changed(
         RESIDUAL, tmp_path, "accelerator.py", ("(CONV_ADD, CONV_ALONE)", "(CONV_ADD,)"), ("/ lanes)", "* lanes)")
@@ -235,6 +237,7 @@ class Device(AcceleratorDevice):
 """
 
 
+@pytest.mark.in_turns(3)
 def test_an_activation_of_floats(tmp_path: Path) -> None:
     """The cores' kernels have it as a part of the product."""
     (tmp_path / "accelerator.py").write_text(FLOATS)

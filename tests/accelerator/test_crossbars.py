@@ -173,6 +173,7 @@ def test_ideal_networks_are_exact(target: str, made: Callable[[], Graph]) -> Non
         np.testing.assert_array_equal(found.run(values).outputs[name], wanted)
 
 
+@pytest.mark.in_turns(6)
 def test_layers_with_channels_last_are_held_too() -> None:
     """Without noise as without crossbars, with it as its reference."""
     for cells in ("rows=16,columns=64", "rows=7,columns=40,noise=0.1,seed=3,adc_bits=6"):
@@ -198,6 +199,7 @@ def test_noise_is_the_same_on_the_device(cells: str) -> None:
     assert found.check().agrees
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("noise", ["", ",noise=0.1,adc_bits=5"])
 def test_a_layer_of_one_byte_is_not_left_to_the_cores(noise: str) -> None:
     """They have kernels for other forms of it, which know nothing of cells; moving channels saves nothing."""
@@ -210,6 +212,7 @@ def test_a_layer_of_one_byte_is_not_left_to_the_cores(noise: str) -> None:
     assert found.check().agrees
 
 
+@pytest.mark.in_turns(3)
 def test_taps_that_meet_no_pixel_keep_their_cells() -> None:
     """Without them the noise of all others would be another one."""
     builder, random = Builder("taps"), np.random.default_rng(0)
@@ -232,7 +235,7 @@ def test_a_sum_with_noise_is_not_computed_in_parts(noise: float, parts: int) -> 
     assert most_parts(graph, graph.nodes[0]) == parts
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 def test_what_is_written_at_every_run_takes_longer() -> None:
     ample, scarce = (program(chain(), "rv32", f"{CROSSBARS}:rows=16,columns=64,crossbars={n}") for n in (40, 20))
     assert [op.held_in.resident for op in held(scarce)].count(0) > 0
@@ -243,6 +246,7 @@ def test_what_is_written_at_every_run_takes_longer() -> None:
     assert cycles[0] < cycles[1]
 
 
+@pytest.mark.in_turns(6)
 def test_random_jobs() -> None:
     assert [found.jobs for found in check_folder(str(CROSSBARS), "rv32", jobs=10)] == [10, 10]
 

@@ -28,7 +28,7 @@ def energy(target: str, folder: str) -> Energy:
     return found
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 def test_a_declared_energy_is_a_component(tmp_path: Path) -> None:
     made = program(chain(), "siracusa", stating(tmp_path, "100 + 3 * macs + 2 * bytes_Y"), placed=ON_THE_DEVICE)
     graph = made.compiled.schedule.graph
@@ -49,6 +49,7 @@ def test_a_declared_energy_is_a_component(tmp_path: Path) -> None:
     assert [spent > 0 for spent in of_layers] == [layer.engine == "qvanilla" for layer in profiled.layers]
 
 
+@pytest.mark.in_turns(3)
 def test_what_is_not_declared_is_said() -> None:
     found = energy("siracusa", f"{QVANILLA}:cycles_per_mac=0")
     assert found.uncounted == ("qvanilla",)
@@ -57,6 +58,7 @@ def test_what_is_not_declared_is_said() -> None:
     assert found.as_dict()["not_counted"] == ["qvanilla"]
 
 
+@pytest.mark.in_turns(6)
 def test_a_platform_without_a_model(tmp_path: Path) -> None:
     found = energy("rv32", stating(tmp_path, "macs"))
     assert set(found.spent) == {"qvanilla"}

@@ -53,6 +53,7 @@ def blocked_array(place: Path) -> str:
     return words
 
 
+@pytest.mark.in_turns(6)
 def test_a_device_with_packed_weights(tmp_path: Path) -> None:
     words = blocked_array(tmp_path)
     assert [found.jobs for found in check_folder(words, jobs=6)] == [6, 6]

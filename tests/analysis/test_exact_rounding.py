@@ -40,6 +40,7 @@ def test_where_there_is_something_to_say() -> None:
         assert not keeps_roundings("siracusa", product("double"), replace(DEFAULT, numerics=numerics))
 
 
+@pytest.mark.in_turns(3)
 def test_the_note_has_what_the_hardware_would_take() -> None:
     graph = product("double")
     exact = analysis_of(prediction(graph, "siracusa"))

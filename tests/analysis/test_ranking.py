@@ -39,6 +39,7 @@ def test_of_unknown_clocks_those_with_the_fewest_cycles_come_first() -> None:
     assert cycles == sorted(cycles)
 
 
+@pytest.mark.in_turns(3)
 def test_what_does_not_fit_comes_last_with_its_reason() -> None:
     found = ranked(product(30_000), Settings(), ["nrf52840dk", "generic"])
     assert [one.name for one in found] == ["generic", "nrf52840dk"]

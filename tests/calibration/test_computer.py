@@ -55,7 +55,7 @@ def test_each_kernel_has_samples_from_the_smallest_to_the_largest() -> None:
     assert {768, 128 * 1024} <= set(sizes)
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 def test_kernels_are_measured_here() -> None:
     """Costs that are fitted to what was measured are never negative."""
     chosen = computer.some_of(cases_of(Relu, measuring.samples(CPU)))
@@ -75,6 +75,7 @@ def test_time_is_predicted_where_costs_are_known() -> None:
     assert together.as_dict()["predicted_seconds"] == together.predicted_seconds
 
 
+@pytest.mark.in_turns(5)
 def test_kernels_of_bytes_have_samples_that_they_take() -> None:
     own = [kernel.samples() for engine in CPU.engines for kernel in engine.kernels if kernel.samples]
     found = [*(sample for some in own for sample in some), *elementwise(QLinearAdd)]

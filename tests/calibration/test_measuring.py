@@ -22,7 +22,7 @@ def cases(name: str) -> list[Case]:
     return measuring.cases(target, measuring.samples(target))
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @CLUSTERS
 def test_every_operator_and_every_kernel_of_the_target_has_samples(target: Target) -> None:
     """Of the kernels that it shares with others, those that its own ones leave something to; an accelerator's cycles
@@ -33,7 +33,7 @@ def test_every_operator_and_every_kernel_of_the_target_has_samples(target: Targe
     assert own <= {case.kernel.stem for case in cases(target.name)}
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @CLUSTERS
 def test_costs_of_the_target_are_of_its_kernels(target: Target) -> None:
     """Whoever adds a kernel or changes its features runs `tilewright calibrate`."""
@@ -43,12 +43,14 @@ def test_costs_of_the_target_are_of_its_kernels(target: Target) -> None:
         assert len(known) == len(measuring.case_features(case, 8)), case.kernel.stem
 
 
+@pytest.mark.in_turns(3)
 def test_samples_that_the_memory_has_no_room_for_are_left_out() -> None:
     too_large = [case for case in cases("siracusa") if not has_room(case, QUAD)]
     assert too_large
     assert all(has_room(case, QUAD) for case in cases("quad"))
 
 
+@pytest.mark.in_turns(5)
 def test_fits_tell_what_was_measured() -> None:
     found = _timings("lookup_bytes", "neg")
     fits = {fit.key: fit for fit in measuring.fits(found)}

@@ -84,6 +84,7 @@ def example(program: Program, place: Path, weights: str) -> str:
     return subprocess.run([place / "program"], capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.in_turns(6)
 def test_both_folders_are_the_same_program(tmp_path: Path) -> None:
     program = every_type()
     found = [example(program, tmp_path / weights, weights) for weights in folder.WEIGHTS]
@@ -91,6 +92,7 @@ def test_both_folders_are_the_same_program(tmp_path: Path) -> None:
     assert found[0].count("\n") >= 4
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="no cmake")
 def test_cmake_builds_bytes(tmp_path: Path) -> None:
     if shutil.which("cc") is None:
@@ -102,6 +104,7 @@ def test_cmake_builds_bytes(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.in_turns(3)
 def test_a_cluster_has_constants_at_the_same_addresses(tmp_path: Path) -> None:
     """Cycles do not depend on how constants are written: they lie where a compiler puts C."""
     program = tw.compile(NETWORKS["residual"](), target="siracusa")

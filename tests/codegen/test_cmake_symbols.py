@@ -54,6 +54,7 @@ def listed(program: Program) -> set[str]:
     return set(symbols([Writer(program.compiled.schedule, symbol_prefix(program.name))]))
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("shared", PAIRS)
 def test_what_two_networks_share_is_found(target: str, shared: str) -> None:
@@ -91,6 +92,7 @@ def configured(folder: Path, *programs: Program) -> str:
     return " ".join(done.stderr.split())
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("shared", PAIRS)
 def test_cmake_refuses_them(shared: str, tmp_path: Path) -> None:
     (one, first), (other, second) = PAIRS[shared]
@@ -102,6 +104,7 @@ def test_cmake_refuses_them(shared: str, tmp_path: Path) -> None:
         assert f"networks a and a_b both have {shared}: compile one of them with another --name" in said
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("target", ["cortex-m4", "quad"])
 @pytest.mark.parametrize("turned", [False, True])
 def test_cmake_refuses_them_in_either_order(target: str, turned: bool, tmp_path: Path) -> None:
@@ -110,6 +113,7 @@ def test_cmake_refuses_them_in_either_order(target: str, turned: bool, tmp_path:
     assert f"networks {'a_b and a' if turned else 'a and a_b'} both have a_b_w" in said
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("target", ["generic", "quad"])
 def test_names_may_begin_alike(target: str, tmp_path: Path) -> None:
     """As long as nothing is shared; also names that are false in CMake."""

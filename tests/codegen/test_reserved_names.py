@@ -64,6 +64,7 @@ def many() -> onnx.ModelProto:
     return made
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("target", ["generic", "siracusa"])
 def test_they_all_build_and_agree(target: str) -> None:
     program = tw.compile(many(), target=target)
@@ -72,6 +73,7 @@ def test_they_all_build_and_agree(target: str) -> None:
     assert len(check.outputs) == len(AWKWARD)
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["l2", "layer_0_run", "arena", "tile", "memcpy", "all_layers", "i", "perm"])
 @pytest.mark.parametrize("target", ["generic", "siracusa"])
@@ -80,6 +82,7 @@ def test_each_alone_in_a_network_with_constants(name: str, target: str) -> None:
     assert tw.compile(renamed(residual(), name), target=target, settings=settings).check().agrees
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("target", ["generic", "siracusa"])
 def test_a_tensor_called_like_a_table_of_parameters(target: str) -> None:
     """Concat's `length` is an array beside the pointers to its operands, and would hide an operand of that name."""
@@ -88,6 +91,7 @@ def test_a_tensor_called_like_a_table_of_parameters(target: str) -> None:
     assert tw.compile(made, target=target).check().agrees
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["program", "io", "tw", "layer_0", "harness", "main", "tw_fork", "int", "l2"])
 def test_networks_are_called_anything(name: str) -> None:
@@ -97,6 +101,7 @@ def test_networks_are_called_anything(name: str) -> None:
         assert tw.compile(made, target=target, name=name).check().agrees
 
 
+@pytest.mark.in_turns(3)
 def test_the_example_builds_with_them(tmp_path: Path) -> None:
     """main.c has a buffer for each of them at file scope."""
     tw.compile(many()).save(tmp_path / "c")
@@ -145,7 +150,7 @@ def locals_of(text: str) -> set[str]:
     return set(re.findall(r"\bconst int (\w+) = tile", text))
 
 
-@pytest.mark.in_turns(8)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("target", ["generic", "siracusa"])
 def test_every_name_in_generated_code_is_the_models_or_reserved(target: str) -> None:
     for program in programs(target):

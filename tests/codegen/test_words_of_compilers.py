@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 import tilewright
 from tilewright.codegen.names import SMALL_COMPILERS
 
@@ -19,6 +21,7 @@ def words_in(text: str) -> set[str]:
     return set(WORDS.findall(NO_CODE.sub(" ", text)))
 
 
+@pytest.mark.in_turns(3)
 def test_names_are_none_of_their_words() -> None:
     files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.[ch]")]
     assert len(files) > 500

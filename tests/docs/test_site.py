@@ -67,7 +67,7 @@ def test_names_in_messages_stand_in_place_of_their_values() -> None:
     assert example_of(gap) == "'cycles_per_mac=fast' is not NAME=NUMBER"
 
 
-@pytest.mark.in_turns(2)
+@pytest.mark.in_turns(3)
 def test_it_is_built_read_and_searched(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Once for all that is to be seen: building takes as long as many tests."""
     pytest.importorskip("mkdocs")

@@ -53,6 +53,7 @@ def test_positions(target: str, queries: int, wide: bool) -> None:
         np.testing.assert_array_equal(found, op.numpy(feeds["q"], feeds["k"], feeds["v"], table, at))
 
 
+@pytest.mark.in_turns(3)
 def test_work_grows_with_what_is_seen() -> None:
     graph, _, _ = attention(1, wide=False, keys=256)
     made = pipeline.Compiled(*pipeline.stages(graph, "siracusa", "attention", Settings()))

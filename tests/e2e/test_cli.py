@@ -54,7 +54,7 @@ def test_run_that_disagrees_ends_with_one(command: Command, network: Path, tmp_p
     assert found.json["first_difference"] == "y"
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize(("options", "shift", "code"), [([], 1, 1), (["--json"], 0, 0)])
 def test_a_reader_that_has_gone_does_not_change_the_exit_code(
     network: Path, tmp_path: Path, options: list[str], shift: int, code: int
@@ -247,6 +247,7 @@ def test_a_tolerance_that_allows_anything(command: Command, network: Path, toler
     assert ran.json["error"]["where"] == "tolerance inf"
 
 
+@pytest.mark.in_turns(3)
 def test_output_that_cannot_be_shown_is_replaced(network: Path) -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run(
@@ -290,6 +291,7 @@ def test_an_interruption_is_quiet(command: Command, network: Path, monkeypatch: 
     assert (ran.code, ran.out, ran.err.strip()) == (130, "", "")
 
 
+@pytest.mark.in_turns(5)
 def test_completion_knows_the_stages() -> None:
     words = {"_TILEWRIGHT_COMPLETE": "complete_bash", "COMP_WORDS": "tilewright run m.onnx --emit ", "COMP_CWORD": "4"}
     done = subprocess.run(

@@ -62,6 +62,7 @@ def sum_that_should_be(expected: list[float]) -> Case:
     return Case(model, {"x": TWO, "z": TWO}, {"y": np.array(expected, np.float32)}, {"y": 0.0})
 
 
+@pytest.mark.in_turns(5)
 def test_the_one_that_is_wrong_is_found_among_others(monkeypatch: pytest.MonkeyPatch) -> None:
     right, wrong = sum_that_should_be([2, 4, 6]), sum_that_should_be([2, 4, 7])
     (confirmed,) = verdicts([wrong], Place("generic"))
@@ -159,6 +160,7 @@ g (int8[200] x) => (float[200] y)
 }"""
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize(("steps", "status"), [(1, RIGHT), (2, WRONG)])
 def test_a_step_between_floats_is_as_long_as_they_are_rounded(steps: int, status: str) -> None:
     step, x = np.float32(0.53757435), np.arange(-100, 100, dtype=np.int8)
@@ -167,6 +169,7 @@ def test_a_step_between_floats_is_as_long_as_they_are_rounded(steps: int, status
     assert verdicts([case], Place("generic"))[0].status == status
 
 
+@pytest.mark.in_turns(5)
 def test_a_byte_one_step_off_meets_all_weights_of_the_next_layer() -> None:
     (mempool,) = (one for one in machines() if one.target == "mempool")
     case, _ = draw("quantised_wide", 8300605, mempool.room)
@@ -190,6 +193,7 @@ def lesson(last: float) -> Case:
     return Case(parser.parse_model(LINEAR).SerializeToString(), {"x": x, "label": label}, expected, recipe=how)
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize(("last", "status"), [(-0.495, RIGHT), (-0.4953, WRONG)])
 def test_what_is_learned_is_held_to_another_framework(last: float, status: str) -> None:
     (found,) = verdicts([lesson(last)], Place("generic"))
@@ -208,6 +212,7 @@ def _forever() -> None:
         time.time()
 
 
+@pytest.mark.in_turns(6)
 def test_what_does_not_end_is_ended() -> None:
     with pytest.raises(Ended, match="not done after 1 s"):
         limited(_forever, 1)

@@ -57,6 +57,7 @@ def test_working_memory_is_enough_for_sizes_that_need_more_than_the_largest(most
         assert needed <= layer.scratch.bytes, size
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("cpu", ["x86-64-v3", "x86-64-v4", "cortex-a76"])
 def test_rows_of_narrow_products_follow_an_expression(cpu: str) -> None:
     """85 of these rows fit a cache; of more of them 72 are taken at a time, which tiles divide."""
@@ -75,6 +76,7 @@ def test_a_constant_that_is_repeated_as_often_as_two_dimensions_say() -> None:
     _check(model, {"batch": (1, 4), "time": (1, 9)}, "generic")
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("target", ["generic", "cpu"])
 def test_last_windows_that_padding_fills(target: str) -> None:
     """What rounding up adds is a remainder of the size."""
@@ -83,6 +85,7 @@ def test_last_windows_that_padding_fills(target: str) -> None:
     _check(net.model(["batch", 2, "time"], pooled), {"batch": (1, 2), "time": (5, 24)}, target)
 
 
+@pytest.mark.in_turns(5)
 def test_rows_of_two_dimensions_that_are_computed_some_at_a_time() -> None:
     net = Net("long")
     strided = net.add("Conv", "x", net.weight(16, 8, 3), pads=[1, 1], strides=[2])

@@ -36,6 +36,7 @@ CONTRADICTORY = "Softmax/CrossEntropy"
 """A training node whose first output is declared as its second."""
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.one_in(3, first=1)
 @pytest.mark.parametrize("network", FLOAT, ids=network_id)
 def test_network(network: Network) -> None:

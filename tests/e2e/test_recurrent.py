@@ -40,6 +40,7 @@ def encoder() -> onnx.ModelProto:
     return made
 
 
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("target", TARGETS)
 def test_layers_after_layers(target: str) -> None:
     made, x = encoder(), floats(np.random.default_rng(5), 16, 1, 10)
@@ -73,6 +74,7 @@ g (float[9, 4] x) => (float[1, 4] y, float[9, 1, 4] steps) <float[1, 4] start = 
 }"""
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("target", TARGETS)
 def test_loops_over_rows(target: str) -> None:
     made, x = parser.parse_model(SCANNED), floats(np.random.default_rng(6), 9, 4)

@@ -51,6 +51,7 @@ def test_cores_are_listed_where_one_is_unknown(command: Command, tmp_path: Path)
     assert "cortex-m4, cortex-m55, cortex-m7" in found["error"]["hint"]
 
 
+@pytest.mark.in_turns(5)
 def test_an_interrupt_ends_it(tmp_path: Path) -> None:
     path = program("1: adds r0, #1\nb 1b", tmp_path)
     code = f"""

@@ -108,6 +108,7 @@ def error_of(source: str, folder: Path, core: str = "cortex-m4") -> CompileError
     return caught.value
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("source", FAULTS)
 def test_faults_are_named(source: str, tmp_path: Path) -> None:
     error = error_of(source, tmp_path)

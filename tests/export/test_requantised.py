@@ -40,6 +40,7 @@ def distances(graph: Graph, made: onnx.ModelProto, feeds: dict[str, Array]) -> l
     return [np.abs(ran[name].astype(np.float64) - values[tensor]) for name, tensor in pairs]
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("rounding", ["micro", "float"])
 @pytest.mark.parametrize("case", sorted(QUANTISED))
 def test_a_layer_is_within_a_step(case: str, rounding: str) -> None:
@@ -86,6 +87,7 @@ def test_the_command_says_how_far_onnxruntime_is(command: Command, tmp_path: Pat
     assert re.search(r"ONNX Runtime beside the reference: shares at most \d+ steps apart, ", said.out)
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("network", [detector, *models("tflite_streaming/*.tflite")], ids=network_id)
 def test_first_values_of_states_are_given(network: Network, tmp_path: Path) -> None:
     """Streaming detectors keep what they have heard, as inputs and outputs of the file."""

@@ -146,6 +146,7 @@ def drawn(schema: Any, chance: random.Random) -> str:
     return b"".join(WORDS[token] for token in tokens).decode()
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("schema", VALID, ids=lambda one: json.dumps(one)[:60])
 def test_texts_are_json_of_their_schema(schema: Any) -> None:
     judge, chance = Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER), random.Random(3)

@@ -77,6 +77,7 @@ def test_words() -> None:
     assert simulated(one).reads == 3
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("semantics", UNDEFINED.values(), ids=UNDEFINED)
 def test_undefined_semantics_are_refused(tmp_path: Path, semantics: str) -> None:
     place = written(tmp_path, operands='["rd", "rs1", "rs2"]', semantics=f'"{semantics}"')

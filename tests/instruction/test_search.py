@@ -60,6 +60,7 @@ def test_parts_of_a_block() -> None:
     assert cones("srai t0, a0, 31\nxor a2, a0, t0", ALL & ~T0) == {"(rs1.u32 ^ (uint32_t)((int32_t)rs1.u32 >> 31))"}
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize(
     ("text", "reach"), [("beqz a0, .", 120), ("bne a0, a1, .", 2000), ("j .", 1000), ("jal ra, .", 1000)]
 )
@@ -88,6 +89,7 @@ def subject() -> Subject:
     return Subject("one", program, {"x": arrays[0]}, ())  # type: ignore[dict-item]
 
 
+@pytest.mark.in_turns(5)
 def test_a_rewritten_program_computes_the_same() -> None:
     """With many instructions at once: it is shorter by what blocks have less."""
     one = subject()
@@ -107,6 +109,7 @@ def own(number: int, semantics: str) -> Instruction:
     return Instruction(f"own{number}", "custom-1", operands, semantics, number % 8, 64 + number // 8)
 
 
+@pytest.mark.in_turns(3)
 def test_proposals_are_written(tmp_path: Path) -> None:
     onnx.save(small(), tmp_path / "net.onnx")
     found = searched([tmp_path / "net.onnx"], "rv32", DEFAULT, tmp_path / "drafts", 2)

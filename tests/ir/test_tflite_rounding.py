@@ -28,6 +28,7 @@ def expected(total: int, mul: int, exponent: int, rounding: str) -> int:
     return (up if rounding == "double_up" else away)(Fraction(high, 2 ** max(-exponent, 0)))
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("rounding", ["double", "double_up", "single"])
 def test_scaling(rounding: str) -> None:
     rng = random.Random(1)

@@ -21,6 +21,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
     return LanguageModel.load(folder).compile(**SIZES)  # type: ignore[arg-type]
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("given", [None, 3, b"x", [], 1.5, "a\0b"])
 def test_no_path(given: object, model: LanguageModel, tmp_path: Path) -> None:
     with pytest.raises(CompileError, match="model "):

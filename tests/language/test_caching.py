@@ -57,6 +57,7 @@ def in_steps(graph: Graph, ids: Array) -> Array:
     return np.stack(found)
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("weight", [1, 0])
 def test_a_greedy_head_names_the_first_of_the_best_words(tmp_path: Path, weight: int) -> None:
     """In parts that do not divide the vocabulary; without weights all words are equal."""
@@ -71,6 +72,7 @@ def test_a_greedy_head_names_the_first_of_the_best_words(tmp_path: Path, weight:
     _same_tokens(both.decode, alone, 0 if weight == 0 else None)
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("weight", [1, 0])
 def test_a_head_that_compares_products_names_the_same_word(
     tmp_path: Path, weight: int, monkeypatch: pytest.MonkeyPatch
@@ -102,6 +104,7 @@ def has_window(config: Json) -> bool:
     return int(str(window)) < TOKENS
 
 
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("name", [name for name, config in CASES.items() if not has_window(config)])
 def test_tokens_one_by_one(name: str, tmp_path: Path) -> None:
     graph = sequence(name, tmp_path)

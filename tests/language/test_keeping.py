@@ -69,6 +69,7 @@ def results(graph: Graph, given: dict[str, Array]) -> list[bytes]:
     return [values[node.outputs[0]].tobytes() for node in meaning.nodes]
 
 
+@pytest.mark.in_turns(5)
 def test_a_decoder_is_quantised_once_and_is_the_same_again(made: list[Graph], tmp_path: Path) -> None:
     graph, given = decoder(tmp_path / "model"), tokens()
     first, second = (keeping.quantised(graph, given, OPTIONS)(TOKENS) for _ in range(2))

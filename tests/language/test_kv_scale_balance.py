@@ -13,6 +13,7 @@ from tilewright.ir.evaluate import evaluate
 from tilewright.language.decoder import CheckpointDecoder
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("name", CASES)
 def test_scores_stay_and_values_are_as_large_as_their_weights(name: str, tmp_path: Path) -> None:
     decoder = CheckpointDecoder(read_checkpoint(save(tmp_path, CASES[name])))

@@ -51,6 +51,7 @@ def test_weights_exist_once(prepared: Prepared, target: str) -> None:
     assert "tiny_decode_" in next(iter(modes.shared_constants.values()))
 
 
+@pytest.mark.in_turns(5)
 def test_caches_lie_at_the_same_place_in_one_arena(prepared: Prepared) -> None:
     modes = compile_modes(prepared.decode, prepared.prefill, "siracusa", "tiny", Settings(time_limit=1.0))
     plans = [modes.decode.allocation, modes.prefill.allocation]
@@ -59,6 +60,7 @@ def test_caches_lie_at_the_same_place_in_one_arena(prepared: Prepared) -> None:
     assert all("extern uint8_t tiny_arena[];" in text_of(writer).source() for writer in modes.writers.values())
 
 
+@pytest.mark.in_turns(3)
 def test_no_more_of_a_cache_is_moved_than_is_there(prepared: Prepared) -> None:
     modes = compile_modes(prepared.decode, prepared.prefill, "siracusa", "tiny", Settings(time_limit=1.0))
     source = text_of(modes.decoding).source()

@@ -100,6 +100,7 @@ def numbers(simulator: Simulator, name: str, count: int) -> list[int]:
     return np.frombuffer(simulator.read(name, 4 * count), np.int32).tolist()
 
 
+@pytest.mark.in_turns(5)
 def test_tokens_and_text(finished: Simulator, tmp_path: Path) -> None:
     wanted = load_tokenizer(file(tmp_path)).encode(PROMPT)
     assert numbers(finished, "token_count", 1) == [len(wanted)]

@@ -56,6 +56,7 @@ SETTINGS = [
 ]  # fmt: skip
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("sampling", SETTINGS, ids=str)
 @pytest.mark.parametrize(
     ("kind", "scale"),
@@ -125,6 +126,7 @@ def test_the_penalty_is_for_what_was_seen(made: ctypes.CDLL) -> None:
         assert found == [0, 1, 2, 0]
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize(
     "sampling",
     [

@@ -92,6 +92,7 @@ def test_other_weights_stay_apart() -> None:
     assert not share_words(network(graph.constants["table"], weights[::-1].copy(), mul))[1]
 
 
+@pytest.mark.in_turns(5)
 def test_bytes_that_are_there_twice_are_said(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = talkers.save(tmp_path_factory.mktemp("talkers") / "fox")
     quantising = Quantising(talkers.TEXT, learn_rounding=False, samples=3)

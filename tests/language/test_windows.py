@@ -28,6 +28,7 @@ LONG: Json = {"sliding_window": 16}
 """A window in which there is room for the tokens that graphs are made of."""
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("config", [MISTRAL | LONG, GEMMA2 | LONG, GEMMA3 | LONG])
 def test_token_by_token(config: Json, tmp_path: Path) -> None:
     checkpoint = read_checkpoint(save(tmp_path, config))

@@ -51,6 +51,7 @@ def history(found: range | tuple[int, ...], tasks: list[Task]) -> list[tuple[str
     return sorted(events.items())
 
 
+@pytest.mark.in_turns(5)
 @examples(60)
 @given(nets(most=20))
 def test_orders_are_possible_and_never_worse(net: Net) -> None:
@@ -63,6 +64,7 @@ def test_orders_are_possible_and_never_worse(net: Net) -> None:
     assert found == order(tasks, sizes, keep)
 
 
+@pytest.mark.in_turns(3)
 @examples(80)
 @given(nets(most=6))
 def test_small_nets_are_ordered_to_the_optimum(net: Net) -> None:

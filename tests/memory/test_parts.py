@@ -24,6 +24,7 @@ def problems(draw: st.DrawFn) -> Problem:
     return Problem(tuple(Buffer(f"b{i}", size, at, at + more) for i, (at, more, size) in enumerate(spans)), 16)
 
 
+@pytest.mark.in_turns(3)
 @examples(100)
 @given(problems(), st.lists(st.integers(0, 700), min_size=2, max_size=3), st.integers(0, 2))
 def test_what_is_found_holds(problem: Problem, capacities: list[int], count: int) -> None:

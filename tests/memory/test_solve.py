@@ -55,6 +55,7 @@ def dropped_peak(problem: Problem, order: tuple[Buffer, ...]) -> int:
     return max(tops.values(), default=0)
 
 
+@pytest.mark.in_turns(3)
 @examples(150)
 @given(problems())
 def test_placements_are_valid_and_not_below_the_bound(problem: Problem) -> None:
@@ -96,7 +97,7 @@ def test_more_time_is_never_worse() -> None:
     assert first_fit.lower_bound <= searched.lower_bound
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("seed", range(4))
 def test_zero_waste_of_many_is_found(seed: int) -> None:
     problem = zero_waste(seed, buffers=80, steps=40, units=4096)
@@ -105,6 +106,7 @@ def test_zero_waste_of_many_is_found(seed: int) -> None:
     assert (solution.peak, solution.gap, solution.method) == (4096 * 16, 0.0, "search")
 
 
+@pytest.mark.in_turns(5)
 def test_what_never_lives_together_is_searched_apart() -> None:
     """An order that suits all of them at once is not found in this time."""
     alone = [zero_waste(seed, buffers=70, steps=35, units=4096) for seed in range(30)]

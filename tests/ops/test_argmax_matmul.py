@@ -59,6 +59,7 @@ def test_the_best_block_has_the_word_that_argmax_finds(op: ArgMaxMatMul, arrays:
     same(BestBlock(op.block).numpy(best, place), ArgMax(scores.ndim - 1).numpy(scores))
 
 
+@pytest.mark.in_turns(5)
 def test_kernels_for_any_core() -> None:
     blocks: list[Case] = []
     for op, arrays in CASES:

@@ -66,6 +66,7 @@ EQUATIONS = {
 }  # fmt: skip
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("equation", EQUATIONS)
 def test_einsum(equation: str) -> None:
     operands = [floats(*shape) for shape in EQUATIONS[equation]]

@@ -201,6 +201,7 @@ def test_dropout_gives_a_mask() -> None:
     check_import("Dropout", [floats(2, 3)], results=2)
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("kind", ["Gelu", "FastGelu", "BiasGelu", "QuickGelu"])
 def test_contributed_gelus(kind: str) -> None:
     inputs = {"x": floats(2, 8)} | ({"bias": floats(8)} if kind in ("FastGelu", "BiasGelu") else {})

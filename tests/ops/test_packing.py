@@ -74,6 +74,7 @@ def orders(draw: st.DrawFn) -> Packing:
     return Packing(" ".join(axes), order, bits)
 
 
+@pytest.mark.in_turns(6)
 @given(orders(), st.lists(st.integers(1, 13), min_size=3, max_size=3))
 def test_any_order_is_undone(packing: Packing, sizes: list[int]) -> None:
     shape = tuple(sizes[: len(packing.axes.split())])

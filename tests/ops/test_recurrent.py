@@ -52,6 +52,7 @@ def check(model: onnx.ModelProto, arrays: Mapping[str, Array | None], tolerance:
         same(found, np.asarray(wanted), tolerance)
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("kind", list(GATES))
 @pytest.mark.parametrize("seed", range(25))
 def test_layers_equal_onnxruntime(kind: str, seed: int) -> None:

@@ -39,6 +39,7 @@ def program(folder: object, target: str = "generic") -> Program:
     return Program(Compiled(*stages(relus(), target, "net", settings)), "net", None, 0.0)
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("target", ["generic", "rv32", "cortex-m0plus"])
 def test_results_are_right(target: str) -> None:
     made = program(RELU, target)
@@ -94,12 +95,14 @@ def test_a_function_that_is_missing(tmp_path: Path) -> None:
         program(folder, "rv32").check()
 
 
+@pytest.mark.in_turns(3)
 def test_a_kernel_that_crashes(tmp_path: Path) -> None:
     folder = changed(tmp_path, "relu_words.c", ("  for (", "  ((volatile char *)y)[1 << 30] = 1;\n  for ("))
     with pytest.raises(CompileError, match=f"kernels of {folder} are part of the program"):
         program(folder, "rv32").check()
 
 
+@pytest.mark.in_turns(6)
 def test_the_folder_is_complete(tmp_path: Path) -> None:
     """CMake finds the library that a kernel calls in the folder."""
     library = tmp_path / "library"
@@ -124,7 +127,7 @@ def test_the_folder_is_complete(tmp_path: Path) -> None:
     subprocess.run(["cmake", "--build", str(tmp_path / "build")], check=True, capture_output=True)
 
 
-@pytest.mark.in_turns(8)
+@pytest.mark.in_turns(10)
 @needs_cmsis
 def test_cmsis_nn() -> None:
     """All but the softmax, to the bit."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tests.support.tflite_draws import scaled_add
 from tests.targets.pulp.random_cases import Draw
@@ -21,6 +22,7 @@ def graph_of(op: TfliteAdd, a: str, b: str) -> Graph:
     return builder.build()
 
 
+@pytest.mark.in_turns(3)
 def test_every_sum_is_the_same() -> None:
     replaced = 0
     for seed in range(30):

@@ -41,6 +41,7 @@ def test_a_target_rewrites_the_lowered_graph(monkeypatch: pytest.MonkeyPatch) ->
     assert kinds(pipeline.stage(graph, "generic", "quantised")) == ["Add", "Relu", "Add"]
 
 
+@pytest.mark.in_turns(5)
 def test_outputs_that_become_views_of_one_tensor(monkeypatch: pytest.MonkeyPatch) -> None:
     own = replace(targets.find("generic"), passes=(CHANNELS_LAST,))
     monkeypatch.setattr(targets, "find", lambda name: own)

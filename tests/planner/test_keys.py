@@ -70,6 +70,7 @@ def test_models_with_the_planners_names(make: Callable[[], onnx.ModelProto], tar
     assert program.check().agrees
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", OWN)
 def test_a_weight_with_one_of_the_names(name: str) -> None:

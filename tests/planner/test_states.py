@@ -55,12 +55,14 @@ def check_steps(graph: Graph, schedule: Schedule) -> None:
             same(found[tensor], wanted[name])
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("target", ["generic", "siracusa", "quad"])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_schedules_keep_states(name: str, target: str) -> None:
     check_steps(NETWORKS[name](), scheduled(NETWORKS[name](), target))
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("seed", range(30))
 def test_random_networks(seed: int) -> None:
     graph = random_network(seed)
@@ -76,6 +78,7 @@ def test_states_of_several_tiles(settings: Settings) -> None:
     assert settings.l1 is None or any(layer.tiles > 1 for layer in schedule.layers)
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize(("settings", "copied"), [
     (Settings(2), False), (Settings(1, 6_000), False),
     (Settings(2, home="L3", l2=150_000), True), (Settings(2, 9_000, home="L3", l2=140_000), True),
@@ -125,6 +128,7 @@ def test_first_values_lie_where_constants_have_a_memory_of_their_own() -> None:
     assert "80000 bytes are first values of what is kept from call to call; 79999 are there" in str(error.value)
 
 
+@pytest.mark.in_turns(5)
 def test_states_stay_where_activations_have_to_leave() -> None:
     """The weight memory has room for the state alone, and L2 would hold the rest."""
     b = Builder("leaving")
@@ -193,6 +197,7 @@ def test_a_reader_behind_the_new_value_is_found() -> None:
         check_states(late, owners, found.problem)
 
 
+@pytest.mark.in_turns(6)
 def test_an_overlap_in_l2_is_found() -> None:
     plan: Plan = pipeline.stage(window(3, 4_000), "siracusa", "tiled", settings=replace(QUICK, l1=30_000))
     (state,) = plan.mapped.graph.states

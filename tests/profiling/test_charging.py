@@ -28,6 +28,7 @@ def test_a_call_is_charged_whole() -> None:
     assert [one.cycles for one in found] == [12, 28, 0]
 
 
+@pytest.mark.in_turns(3)
 def test_no_layer_is_quicker_than_its_engine() -> None:
     """A layer whose jobs run beside the next one was said to do 5,094 MACs in a cycle."""
     program, found = profiled()

@@ -12,6 +12,7 @@ from tilewright.profiling.timeline import JobInterval, declared_jobs
 from tilewright.sim.watching.probes import EngineJob
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("target", ["quad", "rv32"])
 def test_jobs_take_as_long_as_declared(target: str) -> None:
     """QVanilla's whole time is its MACs, one cycle each here; its layers last longer than that."""
@@ -26,6 +27,7 @@ def test_jobs_take_as_long_as_declared(target: str) -> None:
     assert {job.layer for job in found.timeline.jobs} == own.keys()
 
 
+@pytest.mark.in_turns(3)
 def test_two_units_have_a_track_each() -> None:
     found = program(branches(), "rv32", QVANILLA, QVANILLA).profile()
     devices = {job.device for job in found.timeline.jobs}

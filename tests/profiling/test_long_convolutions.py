@@ -18,6 +18,7 @@ CASES = {
 """Length, filters, taps, stride, padding."""
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("name", CASES)
 def test_the_prediction_is_within_a_fifth(name: str) -> None:
     length, filters, taps, stride, pads = CASES[name]

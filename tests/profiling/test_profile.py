@@ -40,7 +40,7 @@ def case(request: pytest.FixtureRequest) -> tuple[Program, Profiled]:
     return profiled(request.param)
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 def test_watching_changes_no_cycle(case: tuple[Program, Profiled]) -> None:
     program, found = case
     assert found.profile.cycles == program.run(program.random_inputs()).cycles
@@ -55,6 +55,7 @@ def test_layers_are_all_of_the_time(case: tuple[Program, Profiled]) -> None:
     assert min(layer.cycles for layer in layers) > 0
 
 
+@pytest.mark.in_turns(3)
 def test_layers_are_all_of_the_energy(case: tuple[Program, Profiled]) -> None:
     """Femtojoule by femtojoule, of every component; and a run that is not watched spends the same."""
     program, found = case

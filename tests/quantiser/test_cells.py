@@ -42,7 +42,7 @@ def model(kind: str, direction: str = "forward") -> ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("kind", GATES)
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
 def test_cells_are_integer_and_near_the_floats(kind: str, direction: str) -> None:
@@ -53,6 +53,7 @@ def test_cells_are_integer_and_near_the_floats(kind: str, direction: str) -> Non
     assert kinds.count(f"QLinear{kind}Cells") == 1 + (direction == "bidirectional")
 
 
+@pytest.mark.in_turns(5)
 def test_their_c_is_exact() -> None:
     program = compile_model(model("LSTM"), quantise=rows(32, STEPS, 1, INPUTS))
     assert program.quantisation is not None
@@ -60,12 +61,14 @@ def test_their_c_is_exact() -> None:
     assert program.check().agrees
 
 
+@pytest.mark.in_turns(3)
 def test_for_a_file_cells_stay_in_floats_and_are_named() -> None:
     options = Options(processes=1, integer_cells=False)
     found = quantise(pipeline.import_model(model("LSTM")), rows(32, STEPS, 1, INPUTS), options)
     assert [kept.operator for kept in found.report.floats] == ["LSTMCells"]
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize(("value", "kept"), [(0.0, []), (0.5, ["LSTMCells"])])
 def test_constant_states_to_begin_with_are_nothing_if_they_are_zero(value: float, kept: list[str]) -> None:
     made = model("LSTM")

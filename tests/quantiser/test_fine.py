@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from tests.quantiser.networks import Net, classifier, images, rows, transformer
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.softmax import Softmax
@@ -18,6 +20,7 @@ def layers(graph: object, data: object, options: Options = ALONE) -> dict[str, L
     return {layer.name: layer for layer in quantise(graph, data, options).report.layers}  # type: ignore[arg-type]
 
 
+@pytest.mark.in_turns(5)
 def test_scores_have_16_bits_unless_a_width_is_given() -> None:
     graph, data = classifier(softmax=False), images(24)
     eight = replace(ALONE, widths=Widths(layers={"classes": Width()}))
@@ -26,11 +29,13 @@ def test_scores_have_16_bits_unless_a_width_is_given() -> None:
     assert layers(graph, data, replace(ALONE, fine_outputs=False))["classes"].width == "w8 int8"
 
 
+@pytest.mark.in_turns(3)
 def test_inner_results_and_probabilities_stay_bytes() -> None:
     found = layers(classifier(), images(24))
     assert {layer.width.split()[-1] for layer in found.values()} == {"int8"}
 
 
+@pytest.mark.in_turns(6)
 def test_sums_that_are_normalised_have_16_bits() -> None:
     graph, data = transformer(), rows(24, 6, 16)
     fine, coarse = (layers(graph, data, replace(ALONE, fine_sums=on)) for on in (True, False))

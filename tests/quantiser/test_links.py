@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from tests.quantiser.networks import Net, images
 from tilewright.ir.evaluate import evaluate
@@ -76,6 +77,7 @@ def test_a_clip_in_the_way_leaves_the_sum_alone() -> None:
     assert names(residual(clipped=True)) == [(["inside"], ["second"])]
 
 
+@pytest.mark.in_turns(5)
 def test_scaling_over_a_sum_changes_nothing_in_floats_and_much_in_integers() -> None:
     graph, data = residual(), images(24)
     made = balanced(graph, samples_of(graph, data), ALL_EIGHT, silent, 1)

@@ -12,6 +12,7 @@ from benchmarks.differential.regression import read
 FOUND = sorted(path for path in Path(__file__).parent.iterdir() if path.suffix in (".onnx", ".tflite"))
 
 
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)
 def test_what_was_wrong_is_right(path: Path) -> None:
     case, place = read(path)

@@ -43,6 +43,7 @@ def line(requant: Requant, totals: Array, mul: int, summand: int, shift: int) ->
     return np.clip(products >> shift, *limits(requant.dtype))
 
 
+@pytest.mark.in_turns(5)
 @drawn(wanted())
 @examples(200)
 def test_no_result_is_outside(given: RequantSpec) -> None:
@@ -60,6 +61,7 @@ def lines_of(found: Brackets, side: int, i: int) -> tuple[int, int, int]:
     return int(found.mul[side, i]), int(found.summand[side, i]), int(found.shift[i])
 
 
+@pytest.mark.in_turns(3)
 @drawn(wanted())
 @examples(200)
 def test_one_line_is_the_requantisation(given: RequantSpec) -> None:

@@ -34,6 +34,7 @@ def given(seed: int, filters: int = 5) -> RequantSpec:
     return RequantSpec(requant, mul.astype(np.int64), wide, -reach[0].astype(np.int64), reach[1].astype(np.int64))
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", range(40))
 def test_every_total_is_counted(seed: int) -> None:

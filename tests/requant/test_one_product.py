@@ -39,6 +39,7 @@ def totals_of(filters: Filters) -> np.ndarray:
     return filters.least[:, None] + np.arange(int((filters.most - filters.least).max()) + 1)
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize(
     ("requant", "filters"),
     [

@@ -165,6 +165,7 @@ SEARCHES: tuple[Search, ...] = (
 )  # fmt: skip
 
 
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("rounding", list(Rounding))
 @pytest.mark.parametrize("search", SEARCHES)
 def test_what_is_found_is_the_requantisation(search: Search, rounding: Rounding) -> None:

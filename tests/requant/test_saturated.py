@@ -12,6 +12,7 @@ from tilewright.requant.approximate import native, saturated
 from tilewright.targets.hwpe.finish import TOP, chosen_finish
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", range(40))
 def test_every_total_is_counted(seed: int) -> None:

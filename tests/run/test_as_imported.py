@@ -58,6 +58,7 @@ def checked(numerics: str = "") -> tuple[Program, Any]:
     return program, check
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("numerics", ["", HARDWARE])
 def test_a_quantised_network_is_what_was_imported(numerics: str) -> None:
     _, check = checked(numerics)
@@ -111,6 +112,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("numerics", ["", HARDWARE])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_of_a_quantising_pass_is_found(fault: str, numerics: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,6 +49,7 @@ def test_cycles_say_what_they_are(command: Command, small: Path) -> None:
     assert "of which the stack took" in shown
 
 
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("target", BOARDS)
 def test_the_stack_that_is_used_is_enough_and_less_is_not(target: str) -> None:
     used = compiled(target).check().result.on_board()["stack_bytes"]

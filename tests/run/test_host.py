@@ -46,6 +46,7 @@ def test_inputs_that_are_too_short_are_found() -> None:
         programs.run({"x": np.zeros(3, np.float32)})
 
 
+@pytest.mark.in_turns(5)
 def test_another_network_is_one_more_object(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEWRIGHT_CACHE", str(tmp_path))
     sources, compile_one = list[Path](), Compiler.compile

@@ -47,6 +47,7 @@ def l1(elf: Elf, limit: int) -> set[str]:
     return {name for name in ("tw_wait_prefetch", "tw_dma_in", "tw_serve") if elf.symbols[name] < L1_START + limit}
 
 
+@pytest.mark.in_turns(5)
 def test_a_program_runs_in_what_is_free() -> None:
     elf = built(L1_BYTES)
     assert l1(elf, L1_BYTES) == {"tw_wait_prefetch", "tw_dma_in", "tw_serve"}
@@ -54,6 +55,7 @@ def test_a_program_runs_in_what_is_free() -> None:
     assert sanitized(elf, misuse=False).startswith("cycles")
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("l1", [3_000, 4_500, 9_000])
 def test_code_keeps_within_what_the_user_gave(l1: int) -> None:
     elf = built(l1)

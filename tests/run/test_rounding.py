@@ -90,6 +90,7 @@ def one_row_left_out() -> tuple[Array, Array]:
     return changed, B
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("fault", [one_weight, swapped_columns, one_bias, one_row_left_out])
 def test_a_fault_of_the_meaning_is_seen(fault: Callable[[], tuple[Array, Array]]) -> None:
     """The reference has it too: only the other program knows."""

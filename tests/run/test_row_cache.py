@@ -24,6 +24,7 @@ def compiled(dtype: str, target: str) -> Compiled:
     return Compiled(*pipeline.stages(row_cache(dtype=dtype), target, "rows", settings))
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("target", ["generic", "quad", "siracusa"])
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 def test_rows_of_calls_stay(dtype: str, target: str) -> None:
@@ -43,6 +44,7 @@ def test_nothing_but_the_new_rows_is_moved(target: str) -> None:
     assert [node.op.kind for node in made.fitted.nodes] == ["WriteRows", "Relu"]
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("target", ["generic", "quad", "siracusa"])
 def test_attention_sees_the_rows_of_all_calls(target: str) -> None:
     settings = DEFAULT if target == "generic" else Settings(time_limit=1.0)

@@ -162,6 +162,7 @@ def test_axes_in_another_order() -> None:
     np.testing.assert_array_equal(in_order(made.transpose(0, 3, 2, 1), like), made)
 
 
+@pytest.mark.in_turns(5)
 def test_a_check_says_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
     program, other = compile_model(by_range()), compile_model(by_range(ROUNDED))
     monkeypatch.setattr(Program, "run", lambda self, *given, **asked: ran(other, *given, **asked))
@@ -183,6 +184,7 @@ def next_to_ties() -> Array:
     return np.where(some, (np.floor(floats / scale) + np.float32(0.5)) * scale - floats, 0).astype(np.float32)
 
 
+@pytest.mark.in_turns(3)
 def test_results_of_others_may_differ_by_what_roundings_do() -> None:
     tied = next_to_ties()
     program = compile_model(by_range(tied))
@@ -198,6 +200,7 @@ def test_results_of_others_may_differ_by_what_roundings_do() -> None:
     assert not program.check([X], [wrong]).agrees
 
 
+@pytest.mark.in_turns(3)
 def test_a_wrong_weight_is_not_what_roundings_do() -> None:
     """Where hardly a byte is next to a tie, others round as we do."""
     program = compile_model(by_range())
@@ -205,6 +208,7 @@ def test_a_wrong_weight_is_not_what_roundings_do() -> None:
     assert not program.check([X], [wrong]).agrees
 
 
+@pytest.mark.in_turns(3)
 def test_truths_are_right_or_wrong() -> None:
     """Roundings turn some of them, which does not make all others right."""
     behind = [node("Greater", "y n", "g")]
@@ -222,6 +226,7 @@ def test_roundings_that_decide_everything_tell_nothing() -> None:
     assert (chance, moved > 0) == (0, True)
 
 
+@pytest.mark.in_turns(3)
 def test_what_agrees_by_its_floor_still_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """A difference of two equal products is nothing but rounding."""
     both = partial(by_range, behind=[node("Sub", "m p", "d")], outputs=["d", "y"])

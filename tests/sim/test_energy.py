@@ -45,6 +45,7 @@ def classes(code: str) -> dict[str, int]:
     return {name: counts[name] for name in CLASSES if counts[name]}
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize(
     ("code", "expected"),
     [

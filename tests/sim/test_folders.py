@@ -25,6 +25,7 @@ def test_no_c_lies_beside_the_folders() -> None:
     assert [path.name for path in C_FILES if path.parent == FOLDER] == []
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("path", C_FILES, ids=lambda path: path.relative_to(FOLDER).as_posix())
 def test_an_include_names_its_folder(path: Path) -> None:
     assert [name for name in included(path) if "/" not in name or not (FOLDER / name).is_file()] == []

@@ -28,6 +28,7 @@ def test_every_option_of_some_machines_is_tried() -> None:
     assert SOME.keys() | FOR_ALL == OPTIONS.keys()
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("target", ["generic", "cpu", "rv32", "cortex-m4", "quad", "siracusa", "mempool"])
 @pytest.mark.parametrize("name", SOME)
 def test_a_machine_has_an_option_or_says_why_not(name: str, target: str) -> None:

@@ -66,6 +66,7 @@ def test_an_unknown_type_is_an_error() -> None:
         struct_bytes(lambda name: "typedef struct { strange a; } t;", "t.h", "t")
 
 
+@pytest.mark.in_turns(6)
 def test_generated_code_asserts_what_the_planner_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every parameter table; and where the planner counts wrong, the network does not build."""
     program = tw.compile(residual(), target="siracusa")

@@ -38,6 +38,7 @@ def alone(case: Case, constant: bool) -> tuple[Graph, dict[str, Array]]:
     return builder.build(), feeds
 
 
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("operator", INDEXED, ids=lambda operator: operator.__name__)
 @examples(4)
 @given(data=st.data())

@@ -55,6 +55,7 @@ def volume(spans: Window) -> int:
     return math.prod(span.stop - span.start for span in spans)
 
 
+@pytest.mark.in_turns(8)
 @every_operator
 @examples(6)
 @given(data=st.data())
@@ -153,6 +154,7 @@ def test_the_longest_window_may_be_anywhere() -> None:
     assert grid.largest("X") == max(map(volume, windows)) == 33
 
 
+@pytest.mark.in_turns(8)
 @every_operator
 @examples(4)
 @given(data=st.data())

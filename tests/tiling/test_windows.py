@@ -49,6 +49,7 @@ CASES: dict[str, st.SearchStrategy[Case]] = {
 }
 
 
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("operator", INDEXED, ids=lambda operator: operator.__name__)
 @examples(10)
 @given(data=st.data())
@@ -71,6 +72,7 @@ def test_operators_without_index_maps_stand_for_others(operator: type[Op]) -> No
     assert "expand" in vars(operator) or "from_onnx" in vars(operator)
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("operator", ops.all_operators(), ids=lambda operator: operator.__name__)
 def test_operators_say_what_they_are(operator: type[Op]) -> None:
     assert "__doc__" in vars(operator)

@@ -89,6 +89,7 @@ def write_and_take(folder: str) -> list[str]:
     return wrong
 
 
+@pytest.mark.in_turns(6)
 def test_writers_at_the_same_time(tmp_path: Path) -> None:
     # Not forked: this process has threads, whose locks a fork would copy as they are.
     with ProcessPoolExecutor(4, get_context("spawn")) as pool:

@@ -50,6 +50,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return commands
 
 
+@pytest.mark.in_turns(3)
 def test_objects_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, started: list[list[str]]) -> None:
     with monkeypatch.context() as without:
         without.setattr(compiler, "begin_with", lambda *given: ())
@@ -61,6 +62,7 @@ def test_objects_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, s
     assert ["c-header" in words for words in started] == [True, False, False]
 
 
+@pytest.mark.in_turns(3)
 def test_another_process_takes_what_was_read(tmp_path: Path, started: list[list[str]]) -> None:
     compiled(tmp_path / "x", SUM, MVE)
     read_before._read.cache_clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -37,20 +38,22 @@ def sources(folder: Path, c: str = C) -> list[Path]:
     return [folder / "twice.c", folder / "table.S"]
 
 
-def program(folder: Path) -> bytes:
+def program(folder: Path, flags: Sequence[str]) -> bytes:
     compiler = find_cross_compiler()
-    objects = compile_objects({source: [*ARM, "-DTW_ADDED=5"] for source in sources(folder)}, folder, compiler)
+    (folder / "first.h").write_text("#define TW_ADDED TW_GIVEN\n")
+    objects = compile_objects({source: [*ARM, *flags] for source in sources(folder)}, folder, compiler)
     link_objects(objects, [], folder / "made", compiler, [*ARM, "-nostdlib", "-rtlib=none", "-Wl,--strip-all"])
     return (folder / "made").read_bytes()
 
 
-def test_programs_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("flags", [["-DTW_ADDED=5"], ["-DTW_GIVEN=7", "-include", "first.h"]], ids=["-D", "-include"])
+def test_programs_are_the_same(flags: Sequence[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "0")
     (tmp_path / "zig").mkdir()
     (tmp_path / "clang").mkdir()
     with monkeypatch.context() as without:
         without.setattr(Compiler, "_compiled_by_clang", lambda *given: False)
-        wanted = program(tmp_path / "zig")
+        wanted = program(tmp_path / "zig", flags)
     with monkeypatch.context() as without:
         real = Compiler.run
         without.setattr(
@@ -58,7 +61,7 @@ def test_programs_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             "run",
             lambda self, words, *rest: pytest.fail("zig") if "-c" in words else real(self, words, *rest),
         )
-        assert program(tmp_path / "clang") == wanted
+        assert program(tmp_path / "clang", flags) == wanted
 
 
 def test_what_clang_minds_is_told_by_zig(tmp_path: Path) -> None:

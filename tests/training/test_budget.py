@@ -107,6 +107,7 @@ def test_a_budget_is_kept_to_by_the_plan_and_losses_stay() -> None:
     assert one.losses == other.losses
 
 
+@pytest.mark.in_turns(5)
 def test_a_budget_is_tried_where_all_activations_are_too_much_for_the_target() -> None:
     training, compile_ = deep(), partial(compile_training, target="generic")
     whole = ram_of(compile_(training))
@@ -132,6 +133,7 @@ def test_a_budget_that_fits_anyway_changes_nothing() -> None:
     assert not any(one.is_recomputed for one in found.activations)
 
 
+@pytest.mark.in_turns(3)
 def test_a_budget_that_nothing_keeps_to_says_the_least() -> None:
     said = r"--ram 4096: a step needs ([\d,]+) bytes at the least that was found, and .*; '\w+' .* takes ([\d,]+) by"
     with pytest.raises(CompileError, match=said) as refused:

@@ -45,6 +45,7 @@ CASES: list[tuple[Cells, dict[str, Array]]] = [
 ]
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize(("op", "given"), CASES, ids=str)
 def test_steps(op: Cells, given: dict[str, Array]) -> None:
     builder = Builder("steps")

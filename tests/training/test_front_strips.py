@@ -130,7 +130,7 @@ def test_what_others_read_is_not_in_front() -> None:
     assert in_front_strips(known, "a1", 4) is not None
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 def test_a_budget_that_only_strips_keep_to() -> None:
     """As C: the same losses and weights as numpy's."""
     training = training_of(images(FALLING), IN_PLACE)
@@ -150,6 +150,7 @@ def test_a_budget_that_only_strips_keep_to() -> None:
     np.testing.assert_allclose(strips.losses, plain.losses, rtol=1e-5)
 
 
+@pytest.mark.in_turns(3)
 def test_clusters_compute_in_tiles_anyway() -> None:
     training = training_of(mlp(), IN_PLACE)
     plain, small = (compile_training(training, "snitch", in_little_ram=nets) for nets in ((), ("infer",)))

@@ -85,6 +85,7 @@ def test_a_weight_changes_once_nobody_reads_it_any_more() -> None:
     assert after["head.weight"] < first < after["first.weight"]
 
 
+@pytest.mark.in_turns(6)
 @fast
 def test_a_budget_recomputes_with_the_old_weights() -> None:
     joined = updated_in_step(deep())
@@ -97,7 +98,7 @@ def test_a_budget_recomputes_with_the_old_weights() -> None:
     assert all((found.weights[name] == wanted.weights[name]).all() for name in joined.weights)
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("target", ["generic", "siracusa", "cortex-m4"])
 def test_a_loss_that_is_no_number_changes_nothing(target: str) -> None:
     model = LearnerC(compile_training(updated_in_step(line()), target))

@@ -30,6 +30,7 @@ ELSEWHERE = {"Conv", "ConvTranspose"}
 """Operators whose cases are drawn below."""
 
 
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("drawn", [one for one in CASES if one.op.kind not in FLAT], ids=str)
 def test_differences(drawn: Case) -> None:
     derivatives.check(drawn.op, drawn.arrays, drawn.wanted)
@@ -98,7 +99,7 @@ def test_convolutions(drawn: Case) -> None:
     derivatives.check(drawn.op, drawn.arrays)
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @given(transposed())
 @examples(40)
 def test_transposed_convolutions(drawn: Case) -> None:

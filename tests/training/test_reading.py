@@ -27,6 +27,7 @@ def recurrent() -> onnx.ModelProto:
     return model(nodes, (3, 1, 4), first=np.array([0]), **weights, **{"head.weight": real(3, 5), "head.bias": real(3)})
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("network", [mlp, normalised, recurrent, quantised_body])
 def test_both_readers_give_the_same_training(network: Callable[[], onnx.ModelProto], tmp_path: Path) -> None:
     onnx.save(network(), path := tmp_path / "net.onnx")

@@ -29,6 +29,7 @@ def learned(session: HostSession) -> None:
     session.update()
 
 
+@pytest.mark.in_turns(3)
 def test_saved_weights_are_loaded_by_another_run(model: LearnerC) -> None:
     one, kept = HostSession(model), bytearray(2 * model.slot_bytes)
     learned(one)
@@ -48,7 +49,7 @@ def test_gradients_are_not_saved(model: LearnerC) -> None:
         one.update()
 
 
-@pytest.mark.in_turns(8)
+@pytest.mark.in_turns(10)
 def test_a_power_cut_at_every_byte_leaves_older_weights(model: LearnerC, tmp_path: Path) -> None:
     write_sources(model, tmp_path, {"cut.c": (Path(__file__).parent / "cut.c").read_text()})
     flags = ["-std=c99", "-O1", "-g0", "-fPIC", "-I.", "-DTW_LEARNER_WRITE=cut_write"]
@@ -96,6 +97,7 @@ def test_a_damaged_copy_is_passed_over(model: LearnerC, place: str) -> None:
         one.load(bytes(kept))
 
 
+@pytest.mark.in_turns(3)
 def test_weights_of_another_version_are_refused(model: LearnerC) -> None:
     one, kept = HostSession(LearnerC(compile_training(line(rate=0.2)))), bytearray(2 * model.slot_bytes)
     one.save(kept)

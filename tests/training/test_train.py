@@ -49,6 +49,7 @@ def test_weights_go_back_into_a_model(tmp_path: Path) -> None:
     np.testing.assert_allclose(program.loss_of(fitted.weights, X[:4], LABELS[:4]), expected, rtol=1e-5)
 
 
+@pytest.mark.in_turns(5)
 def test_what_is_held_out_is_judged_before_a_softmax() -> None:
     """The loss of a network that ends in a Softmax is that of what the Softmax is given."""
     proto = mlp()
@@ -71,6 +72,7 @@ def test_a_fit_stops_early() -> None:
     np.testing.assert_allclose(found, min(fitted.held_out), rtol=1e-6)
 
 
+@pytest.mark.in_turns(3)
 def test_refusals_of_data() -> None:
     program = trained(dropout=False)
     for x, labels, message in (
@@ -94,6 +96,7 @@ def test_a_batch_that_the_file_leaves_open() -> None:
         tw.train(proto, batch=0)
 
 
+@pytest.mark.in_turns(3)
 def test_an_update_takes_as_many_steps_across_epochs() -> None:
     """Of six steps, an update takes four: the second one takes two of each epoch."""
     program = trained(accumulate=4, dropout=False)
@@ -105,6 +108,7 @@ def test_an_update_takes_as_many_steps_across_epochs() -> None:
         np.testing.assert_allclose(found.weights[name], weight, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.in_turns(3)
 def test_held_out_samples_whose_loss_is_not_finite_are_refused() -> None:
     held = np.full_like(X, np.nan), LABELS
     with pytest.raises(CompileError, match="epoch 1: the loss of the held-out samples is nan, which is no finite"):

@@ -21,7 +21,7 @@ from tilewright.toolchain.includes import Files
 from tilewright.toolchain.object_cache import ObjectCache, bound, key_of
 from tilewright.toolchain.processes import Processes
 from tilewright.toolchain.read_before import begin_with
-from tilewright.toolchain.zig_clang import clang_of, clang_options, definitions
+from tilewright.toolchain.zig_clang import clang_of, clang_options, same_options
 
 FAILED = "failed:"
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic")
@@ -64,7 +64,7 @@ class Compiler:
             return False
         clang, kept = clang_of(self.command), _cache(cache_folder() / "objects", bound())
         read = begin_with(clang, options, source, flags, folder, kept) if kept else ()
-        words = [*clang, str(source), *options, *definitions(flags), *read, "-o", made]
+        words = [*clang, str(source), *options, *same_options(flags), *read, "-o", made]
         try:
             done = processes.run(words, cwd=folder, timeout=LONGEST_RUN)
         except (OSError, subprocess.TimeoutExpired):

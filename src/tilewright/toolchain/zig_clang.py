@@ -15,8 +15,8 @@ TEXTS = {".c": f"extern int {PROBE};\n", ".S": "\n"}
 """Sources of each kind that compile with any options."""
 ASKED = {"ZIG_VERBOSE_CC": "1"}
 TIMEOUT = 120
-DEFINED = "-D"
-"""Options that clang gets as they are, and of which there are many."""
+DEFINED, INCLUDED = "-D", "-include"
+"""Options that clang gets as they are: there are many definitions, and a file that is read first lies in one folder."""
 ALONE, WITH_VALUE = ("-MD", "-MV"), ("-MF", "-o")
 """Words that are about one file: what it depends on, and where its object goes."""
 
@@ -26,13 +26,20 @@ def clang_of(command: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def clang_options(command: tuple[str, ...], flags: Sequence[str], suffix: str, kept: Path) -> tuple[str, ...] | None:
-    """What zig's options are for its clang, but for definitions, which are the same; None where zig itself is to
-    compile. Zig's own cache is in `kept`."""
-    return _words(command, tuple(word for word in flags if not word.startswith(DEFINED)), suffix, kept)
+    """What zig's options are for its clang, but for those that are the same; None where zig itself is to compile. Zig's
+    own cache is in `kept`."""
+    same = _are_the_same(flags)
+    return _words(command, tuple(word for word, is_same in zip(flags, same, strict=True) if not is_same), suffix, kept)
 
 
-def definitions(flags: Sequence[str]) -> list[str]:
-    return [word for word in flags if word.startswith(DEFINED)]
+def same_options(flags: Sequence[str]) -> list[str]:
+    """Of options for zig, those that clang gets as they are: definitions, and files that are read first."""
+    return [word for word, is_same in zip(flags, _are_the_same(flags), strict=True) if is_same]
+
+
+def _are_the_same(flags: Sequence[str]) -> list[bool]:
+    before = ["", *flags]
+    return [word.startswith(DEFINED) or INCLUDED in (word, last) for last, word in zip(before, flags, strict=False)]
 
 
 @cache

@@ -50,7 +50,7 @@ def check_board(tmp_path: Path, toolchain: str, target: str) -> None:
     assert machine.stdout.startswith(result())
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 def test_a_board(tmp_path: Path) -> None:
     check_board(tmp_path, "zig", "cortex-m4")
 
@@ -64,6 +64,7 @@ def test_boards_with_gcc(tmp_path: Path) -> None:
         check_board(tmp_path / target, GCC, target)
 
 
+@pytest.mark.in_turns(6)
 def test_this_machine(tmp_path: Path) -> None:
     build = built(put(content("cmake", "generic"), tmp_path))
     ran = subprocess.run([build / "tiny_app"], capture_output=True, text=True, check=True)

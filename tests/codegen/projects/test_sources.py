@@ -120,6 +120,7 @@ int main(void) {
 """
 
 
+@pytest.mark.in_turns(6)
 def test_mlperf_tiny(tmp_path: Path) -> None:
     """With a runner of our own in the place of the benchmark's: messages, and results as numbers."""
     api = {"api/submitter_implemented.h": SUBMITTER, "api/internally_implemented.h": INTERNAL, "api/run.cpp": RUNNER}

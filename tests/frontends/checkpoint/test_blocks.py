@@ -48,6 +48,7 @@ def logits(checkpoint: Checkpoint, activations: str) -> Array:
     return found
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("name", ["F16", "Q8_0", "Q4_1"])
 @pytest.mark.parametrize("config", [TIED, STABLELM | WIDE], ids=["llama", "stablelm"])
 def test_networks_say_what_dequantised_ones_say(config: Json, name: str, tmp_path: Path) -> None:

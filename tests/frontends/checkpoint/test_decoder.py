@@ -22,6 +22,7 @@ def nodes(made: onnx.ModelProto) -> list[onnx.NodeProto]:
     return list(made.graph.node)
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("name", CASES)
 def test_the_same_nodes_for_any_number_of_tokens(name: str, tmp_path: Path) -> None:
     checkpoint = read_checkpoint(save(tmp_path, CASES[name]))

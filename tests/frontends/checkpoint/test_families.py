@@ -30,6 +30,7 @@ def logits(path: Path, ids: tuple[int, ...] = IDS, position: int = 0, context: i
     return evaluate(any_model.load(made), feeds)["logits"][0]
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("name", [*CASES, *TRAINED])
 def test_logits_are_those_of_the_published_library(name: str | Path, tmp_path: Path) -> None:
     if isinstance(name, Path):

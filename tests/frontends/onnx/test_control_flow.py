@@ -52,6 +52,7 @@ g (float[2, 3] x) => (float[a, b] y) <float w = {2}> {
 }"""
 
 
+@pytest.mark.in_turns(3)
 def test_if_takes_the_branch_that_shapes_decide() -> None:
     text = re.sub("b = NoSuchOperator", "b = Cos", BY_SHAPE)
     assert {"Mul", "Add"} <= kinds(check(text % 3))
@@ -78,12 +79,14 @@ g (bool c, float[2, 3] x) => (float[2, 3] y, float[2, 3] z) {
 }"""
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("condition", [True, False])
 def test_if_by_data_stays_an_if(condition: bool) -> None:
     graph = check(DATA, c=np.array(condition), x=np.arange(6, dtype=np.float32).reshape(2, 3))
     assert kinds(graph) == {"If"}
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("condition", [True, False])
 def test_of_branches_of_a_few_sums_both_are_computed(condition: bool) -> None:
     text = DATA.replace("Sin(x)", "Add(x, x)").replace("Cos(d)", "Mul(d, x)")
@@ -161,6 +164,7 @@ def looped(trips: int, condition: str = "d = Identity(c)") -> str:
     return LOOP.replace("TRIPS", str(trips)).replace("CONDITION", condition)
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("trips", [1, 4])
 def test_loops_carry_and_stack(trips: int) -> None:
     graph = check(looped(trips))
@@ -171,6 +175,7 @@ def test_a_loop_of_no_iterations() -> None:
     check(looped(0))
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("last", [0, 2, 9])
 def test_a_condition_that_the_counter_decides(last: int) -> None:
     graph = check(looped(5, f"last = Constant <value = int64 {{{last}}}> () d = Less(i, last)"))
@@ -232,12 +237,14 @@ g (float[3] h, float[4, 3] x, float[3, 4] z) => (float[3] last, float[a, b] y, f
 }"""
 
 
+@pytest.mark.in_turns(3)
 def test_scans_along_axes_and_from_the_end() -> None:
     random = np.random.default_rng(1)
     shapes = {"h": (3,), "x": (4, 3), "z": (3, 4)}
     check(SCAN, **{name: random.normal(size=shape).astype(np.float32) for name, shape in shapes.items()})
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("opset", [11, 13])
 def test_scans_of_opsets_with_axes_as_attributes(opset: int) -> None:
     random = np.random.default_rng(2)
@@ -248,6 +255,7 @@ def test_scans_of_opsets_with_axes_as_attributes(opset: int) -> None:
 # ---- loops that stay loops --------------------------------------------------------------------------------------
 
 
+@pytest.mark.in_turns(5)
 def test_a_loop_of_many_iterations_stays_one() -> None:
     graph = check(looped(100))
     assert kinds(graph) == {"Loop"}
@@ -276,6 +284,7 @@ g (float[2, 3] x, float[3] s) => (float[2, 3] y, float[n, 2, 3] stack, int32 k, 
 }""".replace('""', "").replace("y, stack, k, limit, same =", "y, k, limit, same, stack =")
 
 
+@pytest.mark.in_turns(5)
 def test_a_condition_on_counters_alone_is_counted_and_what_never_changes_is_not_carried() -> None:
     random = np.random.default_rng(5)
     graph = check(COUNTING, x=random.normal(size=(2, 3)).astype("f"), s=random.normal(size=3).astype("f"))
@@ -284,6 +293,7 @@ def test_a_condition_on_counters_alone_is_counted_and_what_never_changes_is_not_
     assert (loop.trips, loop.carried, loop.is_static) == (90, 2, True)
 
 
+@pytest.mark.in_turns(5)
 def test_a_scan_of_many_steps_stays_a_loop() -> None:
     random = np.random.default_rng(4)
     shapes = {"h": (3,), "x": (300, 3), "z": (3, 300)}
@@ -292,6 +302,7 @@ def test_a_scan_of_many_steps_stays_a_loop() -> None:
     assert kinds(graph) == {"Loop", "Transpose", "Identity"}
 
 
+@pytest.mark.in_turns(6)
 def test_a_loop_of_many_iterations_whose_shapes_differ_is_unrolled() -> None:
     text = """
     g (float[2, 3] x) => (float[a, b] y) {
@@ -310,6 +321,7 @@ def test_a_loop_of_many_iterations_whose_shapes_differ_is_unrolled() -> None:
 DECIDED = "t0 = ReduceSum <keepdims = 0> (w) z0 = Constant <value = float {%s}> () d = Less(z0, t0)"
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("limit", ["-100", "1.5", "100"])
 def test_a_condition_that_data_decides(limit: str) -> None:
     """Elements of iterations that do not happen are 0."""
@@ -347,6 +359,7 @@ def test_a_number_of_iterations_that_data_decides_needs_a_bound_for_what_it_stac
     assert graph.types[graph.outputs[1]].shape == (5, 2, 3)
 
 
+@pytest.mark.in_turns(6)
 def test_without_stacked_outputs_it_needs_none() -> None:
     text = GIVEN.replace(", float[n, 2, 3] stack, int64[n] counts", "")
     x = np.linspace(-2, 3, 6, dtype=np.float32).reshape(2, 3)
@@ -369,6 +382,7 @@ def test_what_is_carried_on_keeps_its_type() -> None:
         frontend.load(model(text))
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -386,6 +400,7 @@ def test_refused_control_flow(text: str, says: str) -> None:
         frontend.load(model(text))
 
 
+@pytest.mark.in_turns(5)
 def test_a_loop_that_its_condition_never_ends_and_that_cannot_stay_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unrolling, "MOST_UNROLLED", 100)
     monkeypatch.setattr(unrolling, "FEW", 50)
@@ -397,6 +412,7 @@ def test_a_loop_that_its_condition_never_ends_and_that_cannot_stay_one(monkeypat
 # ---- definitions ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("size", ["2, 3, 5, 6", "1, 2, 3, 4, 5"])
 def test_branches_of_definitions_read_what_the_definition_makes(size: str) -> None:
     """ONNX defines AffineGrid with Ifs and with several Ranges, which have definitions of their own."""
@@ -415,6 +431,7 @@ g (int64 n, bool c, float[3] x) => (float[3] y) {
 }"""
 
 
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize(("operands", "turns"), [("n, ", 0), ("n, ", 3), ("n, c", 3), ("n, c", 0)])
 @pytest.mark.parametrize("begins", [True, False])
 def test_a_body_that_ends_its_loop_at_once(operands: str, turns: int, begins: bool) -> None:
@@ -422,6 +439,7 @@ def test_a_body_that_ends_its_loop_at_once(operands: str, turns: int, begins: bo
     check(ENDED_AT_ONCE % operands, **feeds)
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("stays", ["Constant <value = bool {1}> ()", "Identity(before)"])
 def test_a_loop_that_nothing_ends(stays: str) -> None:
     """Nobody tries how many of its iterations fit."""

@@ -39,6 +39,7 @@ TEXTS = {
 }
 
 
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("x", [X, np.zeros_like(X), np.ones_like(X)], ids=["some", "none", "all"])
 def test_as_many_as_there_are_equal_onnx_runtime(name: str, x: Array) -> None:

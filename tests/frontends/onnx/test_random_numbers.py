@@ -26,6 +26,7 @@ def outputs(seed: int) -> dict[str, Array]:
     return dict(program.run({"x": np.zeros((40, 50), np.float32)}).outputs)
 
 
+@pytest.mark.in_turns(3)
 def test_numbers_of_a_seed() -> None:
     found, again, other = outputs(1), outputs(1), outputs(2)
     for name, (low, high, mean, spread) in {

@@ -34,6 +34,7 @@ def smoothed(first: float) -> Array:
     return np.stack(results)
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("target", ["generic", "quad"])
 def test_an_input_that_is_an_output_of_the_call_before(target: str) -> None:
     program = tw.compile(parser.parse_model(TEXT), target=target, states={"h": "hn"})

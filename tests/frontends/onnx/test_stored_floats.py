@@ -47,6 +47,7 @@ def test_inputs_and_outputs_keep_their_type(dtype: str) -> None:
     assert any(note.startswith(f"{dtype} tensors are computed as float32") for note in graph.notes)
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("dtype", CODES)
 def test_the_program_takes_and_gives_them(dtype: str) -> None:
     model, x, w = network(dtype)

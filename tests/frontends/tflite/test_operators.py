@@ -48,6 +48,7 @@ def run(make: Case, seed: int, rounding: str = "") -> tuple[bytes, Graph, list[A
     return data, graph, inputs, [values[name] for name in graph.outputs]
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("name", [name for name in QUANTISED if name not in NOT_IN_MICRO])
 def test_quantised_operators_equal_tflite_micro(name: str) -> None:
     for seed in SEEDS:
@@ -56,6 +57,7 @@ def test_quantised_operators_equal_tflite_micro(name: str) -> None:
             same(ours, theirs.reshape(ours.shape))
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_quantised_functions_equal_tflite_micro(name: str) -> None:
     for seed in SEEDS:
@@ -69,6 +71,7 @@ WITH_LITERT = [
 ]  # fmt: skip
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize(("name", "rounding"), WITH_LITERT)
 def test_quantised_operators_equal_litert(name: str, rounding: str) -> None:
     for seed in SEEDS:
@@ -103,6 +106,7 @@ def test_floats_with_small_weights_agree(name: str) -> None:
         same(found[0], litert(data, inputs)[0], 1e-4)
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("name", ALL)
 def test_quantised_operators_are_read(name: str) -> None:
     """Without a runtime: the types are those that the file declares, and the rounding is said."""
@@ -113,6 +117,7 @@ def test_quantised_operators_are_read(name: str) -> None:
     assert not graph.notes or "TensorFlow Lite Micro" in graph.notes[0]
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("name", ["mean", "sum"])
 def test_sums_are_the_same_in_c(name: str) -> None:
     """What is added to a sum is not rounded as that is."""

@@ -53,6 +53,7 @@ def litert(data: bytes, calls: Array) -> Array:
     return np.stack(results)
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("time_major", [False, True])
 @pytest.mark.parametrize("peepholes", [False, True])
 def test_calls_in_order_equal_litert(peepholes: bool, time_major: bool) -> None:

@@ -19,6 +19,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
     return LanguageModel.load(folder).compile(context=40, block=4)
 
 
+@pytest.mark.in_turns(8)
 def test_a_model_answers(model: LanguageModel) -> None:
     asked = [said("user", "A fox met")]
     reply = model.chat(asked, 5)

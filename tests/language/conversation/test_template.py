@@ -78,6 +78,7 @@ def test_the_token_behind_an_answer_ends_it() -> None:
 NESTED = "{% for i in range(99999) %}{% endfor %}"
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize(
     ("source", "said_of_it"),
     [

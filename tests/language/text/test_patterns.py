@@ -32,6 +32,7 @@ SIMPLE = [
 ]  # fmt: skip
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("expression", SIMPLE)
 @given(text=st.text("abc \n\r1-.", max_size=12))
 def test_matches_are_those_of_python(expression: str, text: str) -> None:
@@ -41,7 +42,7 @@ def test_matches_are_those_of_python(expression: str, text: str) -> None:
         assert ours.end(text, at) == (wanted.end() if wanted else -1)
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("expression", [GPT2, LLAMA3, QWEN2, O200K, DEEPSEEK])
 def test_words_are_those_of_the_package(expression: str) -> None:
     split = package().pre_tokenizers.Split(package().Regex(expression), "isolated")
@@ -61,12 +62,14 @@ ASSIGNED = (range(0xD800), range(0xE000, 0x40000), range(0xE0000, 0xE1000))
 BEYOND = (range(0x40000, 0xE0000, 101), range(0xE1000, 0x110000, 101))
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("name", ["Lu", "Lo", "N", "M"])
 def test_categories_are_those_of_the_package(name: str) -> None:
     """Of every character, although Python's own tables are older."""
     check_removed(rf"\p{{{name}}}", category(name))
 
 
+@pytest.mark.in_turns(3)
 def test_whitespace_is_that_of_the_package() -> None:
     check_removed(r"\s", whitespace())
     check_removed("(?i:s)", same_in_any_case("s"))

@@ -129,6 +129,7 @@ def _invalid_byte(raw: bytes) -> int:
     return len(raw)
 
 
+@pytest.mark.in_turns(5)
 def test_composition_of_every_character(folder: Path) -> None:
     """Form C in C is Unicode's, of every character that changes something, between others that may join it."""
     c = in_c("qwen2", folder)

@@ -34,6 +34,7 @@ def test_bytes_hold_what_the_grid_says(name: str) -> None:
     np.testing.assert_allclose(back(form, raw, x), fitted.grid.values(levels), rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("name", FORMATS)
 def test_errors_of_normal_weights(name: str) -> None:
     form = FORMATS[name]
@@ -65,6 +66,7 @@ def test_what_counts_more_is_nearer(name: str) -> None:
     assert errors[1] < 0.9 * errors[0]
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("name", ["q4_0", "q5_1", "q4_k", "q6_k"])
 def test_columns_make_up_for_each_other(name: str) -> None:
     """With inputs that go together, products are nearer than with weights at their nearest levels."""

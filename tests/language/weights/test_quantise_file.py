@@ -63,6 +63,7 @@ def written(model: Path, place: Path, form: str = "f16", head: str = "", texts: 
     return quantise_file(model, place, Choice(form, head or form), texts)
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("name", KNOWN)
 def test_every_family_is_read_back(name: str, tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "folder", KNOWN[name])
@@ -84,6 +85,7 @@ def test_the_file_of_a_file_is_the_same(name: str, tmp_path: Path) -> None:
     assert first.read_bytes() == second.read_bytes()
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("kind", ["sentence piece", "gemma", "gpt2", "gpt2 by digits", "llama3 whole words", "qwen2"])
 def test_tokenizers(kind: str, tmp_path: Path) -> None:
     folder = folder_of(tmp_path / "folder", LLAMA, kind)

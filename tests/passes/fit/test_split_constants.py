@@ -54,6 +54,7 @@ MODELS = {
 }  # fmt: skip
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize(("passes", "name", "most"), list(product([(), (CHANNELS_LAST,)], MODELS, [400, 1000, 2500])))
 def test_parts_give_what_the_whole_gives(name: str, passes: tuple[Pass, ...], most: int) -> None:
     graph = apply(import_model(MODELS[name]), (*QUANTISING, *PASSES, *passes))

@@ -56,6 +56,7 @@ def stripped(graph: Graph, count: int, axis: int = 2) -> Graph:
     return changed_by(graph, Pass("strips", lambda graph: in_strips(graph, plan)))
 
 
+@pytest.mark.in_turns(3)
 @examples(60)
 @given(st.data())
 def test_random_chains(data: st.DataObject) -> None:

@@ -73,6 +73,7 @@ def test_heads_of_attention_are_read_and_stored_in_place() -> None:
     assert (1, 0, 2) in {op.perm_y for op in products(changed)}
 
 
+@pytest.mark.in_turns(5)
 def test_compiled_attention() -> None:
     graph = changed_by(Attention().attention(), ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS)
     check_graph(graph, feeds_of(graph), tolerance=0)
@@ -273,7 +274,7 @@ def networks(draw: st.DrawFn) -> Graph:
     return small.graph(*dict.fromkeys([made[-1], draw(st.sampled_from(made[2:]))]))
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @examples(100)
 @given(networks())
 def test_random_networks(graph: Graph) -> None:

@@ -216,6 +216,7 @@ def networks(draw: st.DrawFn) -> Graph:
     return images.graph(*dict.fromkeys([made[-1], draw(st.sampled_from(made[1:] or made))]))
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.fast
 @examples(60)
 @given(networks())
@@ -224,6 +225,7 @@ def test_random_networks(graph: Graph) -> None:
     assert transposed_bytes(changed) <= sum(2 * kind.bytes for kind in graph.types.values())
 
 
+@pytest.mark.in_turns(5)
 def test_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """The C of a rewritten network gives what the network gave before."""
     own = replace(targets.find("generic"), passes=(CHANNELS_LAST,))

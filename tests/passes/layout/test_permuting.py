@@ -34,6 +34,7 @@ def on_axes(array: Array, perm: tuple[int, ...]) -> Array:
     return array.reshape((1,) * (len(perm) - array.ndim) + array.shape).transpose(perm)
 
 
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("operator", MOVABLE, ids=lambda operator: operator.__name__)
 @examples(8)
 @given(data=st.data())
@@ -65,6 +66,7 @@ def reshapes(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...], tuple[i
     return shapes[0], tuple(perm), shapes[1]
 
 
+@pytest.mark.in_turns(3)
 @examples(75)
 @given(reshapes())
 def test_transposes_move_through_reshapes(case: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]) -> None:

@@ -96,6 +96,7 @@ def test_agreement_with_onnxruntime() -> None:
             agree(name, found[name], wanted[name])
 
 
+@pytest.mark.in_turns(3)
 def test_portable_c_agrees() -> None:
     proto, feeds = network()
     check_graph(quantised(pipeline.import_model(proto), "generic", "hardware"), feeds, tolerance=0)
@@ -114,6 +115,7 @@ def test_engines_agree(engines: tuple[str, ...]) -> None:
     assert all(0 <= one["expected"] <= 0.0075 for one in found)
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize(("dtype", "rounding"), [("int8", "half_up"), ("int16", "half_even")])
 def test_sums_of_many_products_are_clipped_first(dtype: str, rounding: str) -> None:
     """So many that 32 bits leave a factor few of its own; results of 16 bits stay exact."""

@@ -34,6 +34,7 @@ def all_bytes(dtype: str) -> Array:
     return np.arange(low, high + 1).astype(dtype)
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("seed", range(12))
 def test_every_pair_is_counted(seed: int) -> None:
     a, b = TYPES[seed % len(TYPES)]
@@ -60,6 +61,7 @@ def test_sums_of_tensorflow_lite() -> None:
     assert close >= 9
 
 
+@pytest.mark.in_turns(5)
 def test_the_cores_agree() -> None:
     (kernel,) = KERNELS
     cases = []

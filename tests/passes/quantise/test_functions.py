@@ -37,6 +37,7 @@ def table_lengths(graph: Graph) -> list[int]:
     return [graph.types[n.inputs[1]].shape[0] for n in graph.nodes if n.op.kind == "QLinearFunction"]
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("scale", [0.1, 1, 5])
 @pytest.mark.parametrize("activation", ["int8", "uint8"])
@@ -67,6 +68,7 @@ CONSTANTS = {
 }  # fmt: skip
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("case", PARTS)
 @pytest.mark.parametrize("activation", ["int8", "uint8"])
 def test_functions_of_several_nodes(case: str, activation: str) -> None:
@@ -109,6 +111,7 @@ def test_functions_without_a_good_table_stay_in_floats(nodes: list[NodeProto], r
     assert any(part in note for part in reason.split("|")), note
 
 
+@pytest.mark.in_turns(3)
 def test_very_long_chains_stay_in_floats() -> None:
     names = ["c", *(f"t{number}" for number in range(1200)), "y"]
     made, feeds = behind_a_convolution([node("Neg", *pair) for pair in pairwise(names)])

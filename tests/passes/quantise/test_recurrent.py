@@ -65,11 +65,13 @@ def test_integers_stay_near_floats(op: LSTMCells, seed: int) -> None:
     assert np.abs(c / 2.0**12 - memory).max() < 0.05
 
 
+@pytest.mark.in_turns(3)
 def test_its_c_is_exact() -> None:
     graph = integers(LSTMCells(), layer(1))
     check_graph(graph, inputs(1))
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("target", ["siracusa", "quad"])
 def test_clusters_are_exact(target: str) -> None:
     program = Program(pipeline.compile_graph(integers(LSTMCells(), layer(2)), target), "", None, 0.0)
@@ -85,6 +87,7 @@ def gru_network(weights: Weights, bias: Array) -> Graph:
     return builder.build()
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("seed", range(3))
 def test_gru(seed: int) -> None:
     """Near the floats; and C that is exact."""

@@ -28,6 +28,7 @@ def resize(scales: list[float], **attributes: object) -> ModelProto:
     return model(nodes, {"x": SHAPE}, ["y"], {"scales": np.array(scales, np.float32)})
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize(
     ("scales", "coordinates", "mode", "style"),
     list(product(

@@ -27,6 +27,7 @@ NUMBERS = [(1, 0), (20, 100), (0.01, 0.3), (3e-4, 0)]
 """How they are spread, and around what."""
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize(("rows", "numbers", "style"), list(product(ROWS, NUMBERS, ["int8", "uint8"])))
 def test_layer_normalisation(rows: tuple[tuple[int, ...], int], numbers: tuple[float, float], style: str) -> None:
     (shape, axis), (scale, around) = rows, numbers

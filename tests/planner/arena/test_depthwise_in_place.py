@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.passes.fit.test_strips import convolution
 from tests.passes.small import Small
 from tilewright import pipeline
@@ -43,6 +45,7 @@ def test_not_what_is_read_again() -> None:
     assert not shared(*network(again=True))
 
 
+@pytest.mark.in_turns(5)
 def test_results_are_the_same() -> None:
     graph = network()[0].builder.build()
     assert Program(Compiled(*pipeline.stages(graph, "generic")), "", None, 0.0).check(per_layer=True).agrees

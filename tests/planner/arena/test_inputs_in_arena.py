@@ -32,6 +32,7 @@ def scheduled(graph: Graph, target: str = "cortex-m4") -> Schedule:
     return found
 
 
+@pytest.mark.in_turns(5)
 def test_the_arena_has_room_for_what_is_read_early() -> None:
     graph = network()
     schedule = scheduled(graph)
@@ -53,7 +54,7 @@ def test_only_boards_have_it() -> None:
     assert not scheduled(network(), "generic").inputs
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 def test_programs_agree() -> None:
     program = Program(Compiled(*pipeline.stages(network(), "cortex-m4")), "", None, 0.0)
     assert program.check().agrees

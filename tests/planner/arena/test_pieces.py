@@ -56,6 +56,7 @@ def kinds(schedule: Schedule) -> list[str]:
     return [call.node.op.kind for call in schedule.layers]
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.fast
 def test_nothing_is_copied() -> None:
     assert not {"Slice", "Concat"} & set(kinds(scheduled(in_rows())))
@@ -92,7 +93,7 @@ def test_rows_that_are_an_output_are_copied_there(is_reshaped: bool) -> None:
     assert "Slice" in kinds(scheduled(builder.build()))
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 def test_in_c(monkeypatch: pytest.MonkeyPatch) -> None:
     run_graph(in_rows(), FEEDS, NATIVE, monkeypatch)
 

@@ -33,6 +33,7 @@ def planned(copied: int, target: str = BOARD) -> Schedule:
     return found
 
 
+@pytest.mark.in_turns(3)
 def test_as_many_bytes_as_are_allowed() -> None:
     assert not planned(0).copied
     every = planned(10**6)
@@ -60,7 +61,7 @@ def test_none_where_ram_is_full() -> None:
     assert found.copied_bytes <= 64
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 def test_fewer_cycles_and_the_same_results() -> None:
     results = []
     for copied in (0, 10**6):

@@ -73,11 +73,13 @@ def test_several_where_none_does(tmp_path: Path) -> None:
     np.testing.assert_array_equal(made, evaluate(graph, feeds)[graph.outputs[0]])
 
 
+@pytest.mark.in_turns(3)
 def test_strips_where_several_are_too_small(tmp_path: Path) -> None:
     schedule = planned(board(tmp_path, 4, 24))
     assert len(schedule.layers) > len(mobile().nodes)
 
 
+@pytest.mark.in_turns(5)
 def test_what_does_not_fit_says_where_and_what_helps(tmp_path: Path) -> None:
     with pytest.raises(CompileError) as caught:
         planned(board(tmp_path, 4, 12))
@@ -87,6 +89,7 @@ def test_what_does_not_fit_says_where_and_what_helps(tmp_path: Path) -> None:
     assert "--board " in caught.value.hint
 
 
+@pytest.mark.in_turns(5)
 def test_boards_that_are_named_fit_in_both_memories() -> None:
     target, much = targets.find("nrf52840dk"), 700 * 1024
     ram, flash = target.memories[0], holding(target.memories, CONSTANTS)[0]
@@ -106,6 +109,7 @@ def test_boards_that_are_named_have_the_accelerators() -> None:
     assert "nrf" not in said
 
 
+@pytest.mark.in_turns(3)
 def test_a_program_with_two_arenas_runs(tmp_path: Path) -> None:
     program = Program(Compiled(*pipeline.stages(mobile(), board(tmp_path, 12, 24))), "", None, 0.0)
     assert program.check().agrees

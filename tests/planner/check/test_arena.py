@@ -194,6 +194,7 @@ ALL: tuple[Fault, ...] = (
 # ---- tests ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("name", sorted(MADE))
 def test_faults_are_found(name: str) -> None:
     """A fault may change nothing: then the outputs are the same."""

@@ -71,6 +71,7 @@ def refused(name: str, epochs: Epochs, message: str) -> None:
         check(name, epochs)
 
 
+@pytest.mark.in_turns(3)
 def test_the_schedules_have_what_is_corrupted() -> None:
     for name, held in (("rows_held", "X"), ("weights_held", "W")):
         (layer,) = scheduled(name).layers
@@ -122,6 +123,7 @@ def _waits_for(event: TileEvent, group: int) -> bool:
     return isinstance(event, AwaitGroup) and event.group == group
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("name", sorted(NETWORKS))
 def test_jobs_in_another_order_are_found(name: str) -> None:
     epochs = events(name)
@@ -162,6 +164,7 @@ def with_home(tiles: Schedule, owner: str, offset: int) -> Schedule:
     return replace(tiles, layers=tuple(layers), homes={name: moved(home) for name, home in tiles.homes.items()})
 
 
+@pytest.mark.in_turns(5)
 def test_what_a_job_reads_is_not_written_over_by_one_before() -> None:
     """Every result of a job in the place of every other tensor: where that is not found, nobody needs the bytes."""
     schedule = scheduled("in_flight")
@@ -190,7 +193,7 @@ def generated(schedule: Schedule) -> dict[str, str]:
     return {file: text for file, text in texts.items() if not file.startswith(("kernels/", "runtime/"))}
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("name", sorted(NETWORKS))
 def test_faults_in_the_data_of_schedules_are_found(name: str) -> None:
     """Every one that generated C would show; parameters and working memory may lie elsewhere."""

@@ -38,6 +38,7 @@ def home_region(frame: tuple[int, ...], box: Spans) -> Region:
     return Region("L1", BASE + low, BASE + high + 1, "y", box, "y", frame, box)
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("seed", range(20))
 def test_near_ones_are_all_that_touch(seed: int) -> None:
     rng = random.Random(seed)

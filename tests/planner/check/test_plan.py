@@ -61,6 +61,7 @@ def complaint(plan: Plan) -> str:
     return f"{error.value.where}: {error.value.what}"
 
 
+@pytest.mark.in_turns(5)
 def test_good_plans_pass() -> None:
     for plan in (tiled(), l1(), from_l3()):
         assert check_plan(plan) is plan

@@ -77,6 +77,7 @@ def test_faults_in_programs_are_found(kind: str, round_: int) -> None:
         assert is_found(schedule, found[0], found[1]), f"not found: {found[1]}"
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("round_", range(ROUNDS))
 @pytest.mark.parametrize("kind", ALONE)

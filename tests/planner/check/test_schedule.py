@@ -82,6 +82,7 @@ def test_faults_in_schedules_are_found(seed: int) -> None:
     pytest.fail(f"{name} {SETTINGS[number]}: {fault.__name__} is not found: {what}")
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("seed", range(PLANS))
 def test_faults_in_plans_are_found(seed: int) -> None:
     rng = random.Random(seed)
@@ -138,7 +139,7 @@ def is_same(found: Mapping[str, Array], wanted: Mapping[str, Array]) -> bool:
     return all(np.array_equal(found[name], wanted[name], equal_nan=True) for name in wanted)
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("round_", range(ROUNDS))
 def test_faults_in_the_data_of_schedules_are_found(round_: int) -> None:
     """Every one that generated C would show."""

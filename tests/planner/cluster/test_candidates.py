@@ -72,6 +72,7 @@ OPERATORS = {
 }
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize(("name", "l1"), list(product(OPERATORS, [None, 9_000])))
 def test_options_are_those_of_a_layer_alone(name: str, l1: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     groups, limits = groups_of(chain(OPERATORS[name]), Settings(l1=l1))
@@ -90,6 +91,7 @@ def test_other_networks_under_other_limits_have_their_own() -> None:
     assert found[0] == found[2] != found[1]
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("l1", [None, 9_000])
 def test_names_in_another_order(l1: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Homes of activations are considered in the order of their names: options of a network that has been planned

@@ -40,6 +40,7 @@ def test_short_forms_mean_the_same(command: Command, tmp_path: Path, short: str,
     assert files(tmp_path / "short") == files(tmp_path / "long")
 
 
+@pytest.mark.in_turns(3)
 def test_sizes_by_name_in_python() -> None:
     given = Settings(l1=6_000), Settings(memories=(("l1", 6_000),)), Settings()
     short, long, neither = (
@@ -57,6 +58,7 @@ def weights(plan: Plan) -> int:
     return constant_sizes(plan.mapped.graph, names, wmem)
 
 
+@pytest.mark.in_turns(5)
 def test_the_weight_memory_can_be_made_smaller() -> None:
     """600,000 bytes are 75,712 beside those for the program: one matrix of three."""
     random = np.random.default_rng(0)

@@ -27,6 +27,7 @@ def looked_up() -> Graph:
     return b.build()
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize(("weight_memory", "memory"), [(True, "WMEM"), (False, "L3")])
 def test_the_largest_leave_l2(weight_memory: bool, memory: str) -> None:
     settings = Settings(l2=200_000, time_limit=1.0, engines=("cluster",), weight_memory=weight_memory)

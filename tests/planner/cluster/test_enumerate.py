@@ -39,6 +39,7 @@ def huge() -> ModelProto:
     return model([node("Conv", "x w", "y", pads=[1, 1, 1, 1])], {"x": (1, 64, 640, 640)}, ["y"], constants)
 
 
+@pytest.mark.in_turns(6)
 def test_a_huge_layer_has_few_grids() -> None:
     found, _ = layers(huge(), Settings())
     sizes = len(PARTS) + 1
@@ -50,6 +51,7 @@ def test_a_huge_layer_has_few_grids() -> None:
             assert len(cuts) <= sizes**count * max(len(list(itertools.combinations(loops, count))), 1)
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("made", [odd_sizes, residual], ids=lambda made: made.__name__)
 @pytest.mark.parametrize("l1", [6_000, 100_000])
 def test_options_take_what_their_sketches_say(made: object, l1: int) -> None:
@@ -68,6 +70,7 @@ def test_options_take_what_their_sketches_say(made: object, l1: int) -> None:
     assert seen > 100
 
 
+@pytest.mark.in_turns(3)
 def test_no_order_of_loops_is_forgotten() -> None:
     found, limits = layers(odd_sizes(), Settings(l1=20_000))
     seen = 0

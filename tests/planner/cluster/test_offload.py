@@ -66,6 +66,7 @@ def test_with_and_without_the_npu(name: str, others: list[Settings]) -> None:
     assert all(engines == {"cluster", "neureka"} for engines in (used[0], *streamed))
 
 
+@pytest.mark.in_turns(3)
 def test_weights_live_in_their_memory_or_are_streamed() -> None:
     with_it, without = (network("windows").plan(Settings(weight_memory=on)) for on in (True, False))
     assert ("constant", "WMEM") in {(home.kind, home.memory) for home in with_it.homes.values()}
@@ -119,6 +120,7 @@ def never_waited_for(plan: Plan, number: int) -> Plan:
     return replace(plan, steps=tuple(steps))
 
 
+@pytest.mark.in_turns(3)
 def test_the_next_tile_is_gathered_elsewhere_while_the_npu_reads_this_one() -> None:
     settings = Settings(buffering="double", l1=48_000)
     program = tw.compile(large_windows(), target="siracusa", settings=settings)
@@ -156,6 +158,7 @@ def test_stacks_make_room_for_a_node_that_has_its_place() -> None:
     assert two_gathered().plan(replace(GATHERED, l1=5_000))
 
 
+@pytest.mark.in_turns(5)
 def test_no_more_is_asked_for_than_is_known_to_be_enough() -> None:
     nodes = [node("Conv", "x w", "y", name="y", pads=[1, 1, 1, 1], group=40, strides=[2, 2])]
     weights = np.linspace(-1, 1, 360, dtype=np.float32).reshape(40, 1, 3, 3)
@@ -168,6 +171,7 @@ def test_no_more_is_asked_for_than_is_known_to_be_enough() -> None:
     assert int(refused.value.hint.split()[-1]) <= 32_000
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("l1", [1_800, 2_000, 2_700])
 def test_what_is_said_to_be_missing_is_enough(l1: int) -> None:
     with pytest.raises(CompileError, match=r": [1-9]\d* are missing") as refused:

@@ -51,6 +51,7 @@ def test_awkward_networks(name: str) -> None:
     assert {step.option.double for step in made.steps} <= wanted
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("name", ["quantised_convolutions", "narrow_products", "quantised_residual"])
 @pytest.mark.parametrize("l1", [4_000, 6_000, 9_000])
 def test_kernels_take_the_tiles_that_they_get(name: str, l1: int) -> None:
@@ -63,7 +64,7 @@ def test_kernels_take_the_tiles_that_they_get(name: str, l1: int) -> None:
             assert unsupported_reason is None or kernel.stem in CHOOSY, (kernel.stem, indices, unsupported_reason)
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @examples(6)
 @given(seed=st.integers(0, 10_000), settings=st.sampled_from(ALL_SETTINGS))
 def test_random_networks(seed: int, settings: Settings) -> None:
@@ -84,6 +85,7 @@ def test_the_plan_as_text() -> None:
     assert len(text.splitlines()) == 1 + len(known("residual").plan(Settings(4, 16_000)).steps)
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize(("l1", "inside"), [(9_000, False), (24_000, True), (200_000, True)])
 def test_stacks_are_in_l1_where_that_is_faster(l1: int, inside: bool) -> None:
     """Their 10 kB leave tiles enough of 24 kB, but not of 9 kB."""

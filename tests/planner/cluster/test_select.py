@@ -88,6 +88,7 @@ def alternatives(draw: st.DrawFn, movable: frozenset[str], step: int) -> Alterna
     return Alternative(draw(st.integers(0, 100)), size, before, ahead, l1, constants, kept)
 
 
+@pytest.mark.in_turns(3)
 @examples(60)
 @given(problem=problems())
 def test_as_good_as_trying_everything(problem: Problem) -> None:

@@ -46,6 +46,7 @@ def planned(graph: Graph) -> None:
     pipeline.stage(graph, "mempool", "tiled", settings=QUICK)
 
 
+@pytest.mark.in_turns(6)
 def test_no_work_is_spent_on_what_never_fits(decided: list[Task]) -> None:
     with pytest.raises(CompileError, match=r"at least \d+ bytes are needed for its activations.*, 729088 are left by"):
         planned(turned(1500))

@@ -34,6 +34,7 @@ def kernels(program: tw.Program) -> list[str]:
     return [step.option.kernel.stem for step in program.plan.steps]
 
 
+@pytest.mark.in_turns(3)
 def test_rows_of_a_large_table_are_read_where_they_lie() -> None:
     program = compiled(lookups())
     assert kernels(program) == ["gather_resident"]
@@ -69,6 +70,7 @@ def head(length: int, words: int) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
+@pytest.mark.in_turns(5)
 def test_weights_of_an_accelerator_need_no_room_in_l2() -> None:
     program = compiled(head(1024, 2_200))  # more bytes than L2 has
     assert {home.memory for home in program.plan.homes.values()}.isdisjoint({"L3"})

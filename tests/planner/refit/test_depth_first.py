@@ -84,6 +84,7 @@ def test_not_where_it_does_not_pay(graph: Graph, target: Target) -> None:
     assert depth_first(graph, target) is graph
 
 
+@pytest.mark.in_turns(3)
 def test_mobile_networks_of_a_computer_are_fused() -> None:
     """By the sizes of its processor's caches."""
     graph = block(side=96, channels=96)

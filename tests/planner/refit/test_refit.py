@@ -49,6 +49,7 @@ def on_cores(graph: Graph) -> Mapped:
     return map_nodes(graph, without_offers(targets.find(TARGET), graph))
 
 
+@pytest.mark.in_turns(3)
 def test_sizes_of_memories_matter_to_fitted_and_not_to_lowered() -> None:
     graph, small, large = imported("long_sums"), SMALL, Settings(l1=64_000)
     texts = [
@@ -68,12 +69,14 @@ def test_what_fits_stays() -> None:
     assert fitted("long_sums", Settings()) is lowered("long_sums")
 
 
+@pytest.mark.in_turns(6)
 def test_a_stage_of_the_pipeline() -> None:
     made = pipeline.Compiled(*pipeline.stages(imported("long_sums"), TARGET, settings=SMALL))
     assert str(made.fitted) == str(fitted("long_sums", SMALL)) != str(made.lowered)
     assert [node.op for node in made.mapped.graph.nodes] == [node.op for node in made.fitted.nodes]
 
 
+@pytest.mark.in_turns(3)
 def test_long_reductions_are_split() -> None:
     before, after = lowered("long_sums"), fitted("long_sums", SMALL)
     assert [node.op.kind for node in needs_reduction_split(on_cores(before), SMALL)] == ["MatMul", "Conv"]
@@ -98,6 +101,7 @@ def test_only_constants_that_are_staged_come_in_parts(settings: Settings, joined
     assert sum(isinstance(node.op, Concat) for node in graph.nodes) == joined
 
 
+@pytest.mark.in_turns(3)
 def test_operands_that_fit_no_place_in_a_concat_are_copied() -> None:
     settings = Settings(l1=700)
     before, after = lowered("joined_in_little_room"), fitted("joined_in_little_room", settings)
@@ -112,6 +116,7 @@ def test_small_outputs_that_are_read_are_made_in_l1() -> None:
     assert fitted("many_readers", Settings(l1=COPIED_SHARE * 31 * 33 * 4 - 8)) is lowered("many_readers")
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize(
     ("name", "settings"),
     [

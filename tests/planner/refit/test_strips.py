@@ -33,6 +33,7 @@ def mobile() -> Graph:
     return small.graph(convolution(small, x, 24, taps=1, padding=(0, 0, 0, 0)))
 
 
+@pytest.mark.in_turns(3)
 def test_the_arena_gets_smaller_and_a_note_says_for_what() -> None:
     graph = mobile()
     whole, strips = (pipeline.stage(graph, "cortex-m4", "schedule", settings=settings) for settings in (DEFAULT, SMALL))
@@ -48,6 +49,7 @@ def test_the_arena_gets_smaller_and_a_note_says_for_what() -> None:
         np.testing.assert_array_equal(found[new], expected[old])
 
 
+@pytest.mark.in_turns(3)
 def test_only_where_the_ram_is_too_small() -> None:
     graph = mobile()
     plenty, short, tight = (Settings(memories=(("ram", size),)) for size in (40_000, 25_000, 9_000))
@@ -68,6 +70,7 @@ def block() -> Graph:
     return small.graph(x)
 
 
+@pytest.mark.in_turns(6)
 def test_sums_in_place_are_cheap() -> None:
     """Two tensors of the size at a time, not three, without being asked for; cycles hardly grow."""
     graph, whole = block(), 16 * 32 * 32
@@ -99,6 +102,7 @@ def test_nothing_to_gain() -> None:
     assert [node.op for node in fitted.nodes] == [node.op for node in lowered.nodes]
 
 
+@pytest.mark.in_turns(5)
 def test_programs_agree() -> None:
     program = Program(Compiled(*pipeline.stages(mobile(), "cortex-m4", settings=SMALL)), "", None, 0.0)
     assert program.check().agrees
@@ -114,6 +118,7 @@ def test_engines_share_the_constants_of_strips() -> None:
     assert strips.constant_bytes <= whole.constant_bytes + 16
 
 
+@pytest.mark.in_turns(6)
 def test_what_one_board_has_found_serves_another(monkeypatch: pytest.MonkeyPatch) -> None:
     """Strips of a graph are looked for once, and hold for other weights: every network keeps its own."""
     graph = mobile()

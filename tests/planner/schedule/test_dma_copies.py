@@ -51,6 +51,7 @@ def moves(plan: Plan) -> list[tuple[int, str, str]]:
     ]
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("l1", [None, 4_000, 16_000])
 def test_caches_are_copied_into_place_and_out(l1: int | None) -> None:
     plan = network().check(Settings(8, l1), network().inputs())
@@ -67,6 +68,7 @@ def test_what_is_copied_for_the_caller_begins_while_the_network_reads_it() -> No
     assert before.option.mode == "cooperative"
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("cores", [1, 8])
 def test_moved_on_the_machine(cores: int) -> None:
     program = tw.compile(cached(), target="siracusa", settings=Settings(cores))

@@ -38,6 +38,7 @@ def error(weights: Array, levels: Array, scales: Array, moments: Array) -> float
     return float(errors_of(weights, levels, scales, moments[0]).sum())
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("fit", [as_they_are, far_away])
 @pytest.mark.parametrize("count", [1, 8, 200])
 @pytest.mark.parametrize("bits", [3, 8])
@@ -97,6 +98,7 @@ def smooth(count: int, seed: int) -> Array:
     return np.asarray(np.kron(coarse, np.ones((2, 2))) + 0.01 * fine, np.float32)
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize(("count", "notes"), [(4, (GIVEN_UP,)), (32, ())])
 def test_a_network_becomes_no_worse(count: int, notes: tuple[str, ...]) -> None:
     """Each layer may be better alone, and all of them together worse: then that is said."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tests.quantiser.networks import Net, classifier, images
 from tilewright import pipeline
@@ -35,6 +36,7 @@ def _quantised(graph: Graph, numerics: str) -> Graph:
     return instance(pipeline.stage(graph, "generic", "quantised", settings=Settings(numerics=numerics)), Graph)
 
 
+@pytest.mark.in_turns(5)
 def test_exact_is_what_hardware_does() -> None:
     samples = images(16)
     found = {

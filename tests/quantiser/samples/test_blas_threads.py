@@ -28,6 +28,7 @@ class Seen:
         self.counts |= other.counts
 
 
+@pytest.mark.in_turns(3)
 def test_each_process_has_one_thread() -> None:
     before = threads()
     if not before:

@@ -82,6 +82,7 @@ def test_sequences_in_a_file(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found, drifting(4).reshape(-1, WIDTH)[1::2])
 
 
+@pytest.mark.in_turns(3)
 def test_the_quantised_network_follows_its_own_state() -> None:
     """From the initial state alone the range of the state is a guess, and the outputs are wrong."""
     followed = quantise(leaky(), drifting(8), OPTIONS).report
@@ -102,6 +103,7 @@ def test_the_quantised_network_follows_its_own_state() -> None:
     assert 10 * np.log10(right / wrong) < 15
 
 
+@pytest.mark.in_turns(3)
 def test_the_c_is_measured_over_the_same_sequences() -> None:
     report = quantise(leaky(), drifting(4), Options(processes=1, run_c=True)).report
     assert report.in_c is not None
@@ -109,6 +111,7 @@ def test_the_c_is_measured_over_the_same_sequences() -> None:
     assert report.in_c.snr_db == pytest.approx(report.snr_db, abs=0.5)
 
 
+@pytest.mark.in_turns(5)
 def test_processes_share_sequences() -> None:
     alone, shared = (quantise(leaky(), drifting(40), Options(processes=count)).report for count in (1, 2))
     assert alone.snr_db == shared.snr_db

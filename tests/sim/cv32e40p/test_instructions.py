@@ -73,7 +73,7 @@ def check_word(word: int, operation: Operation, tag: str) -> None:
     check_code(word.to_bytes(4, "little"), "rv32", operation, tag)
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("suffix", WIDTHS)
 @pytest.mark.parametrize("name", simd(8))
 def test_simd_corev(name: str, suffix: str) -> None:
@@ -89,6 +89,7 @@ def test_simd_corev(name: str, suffix: str) -> None:
     )
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("suffix", WIDTHS)
 @pytest.mark.parametrize("name", simd(8))
 def test_simd_xpulp(name: str, suffix: str) -> None:
@@ -102,6 +103,7 @@ def test_simd_xpulp(name: str, suffix: str) -> None:
     check_word(base | field, lambda a, b, d: operation(a, spread(immediate, width), d), f"pv.{name}.sci.{suffix}")
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("name", SCALAR)
 def test_scalar(name: str) -> None:
     one = name in ONE_OPERAND
@@ -125,6 +127,7 @@ def test_clip(bits: int) -> None:
     check_word(0x14002033 | field, lambda a, b, d: clipped(a, 0, bound - 1), "p.clipu")
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize(("length", "position"), [(1, 0), (8, 4), (16, 16), (32, 0), (5, 27)])
 def test_bit_fields(length: int, position: int) -> None:
     where = f"{length - 1}, {position}"
@@ -141,6 +144,7 @@ def test_bit_fields(length: int, position: int) -> None:
         check_word(word | 10 << 7 | 11 << 15 | (length - 1) << 25 | position << 20, operation, f"p.{name}i")
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("high", [False, True])
 @pytest.mark.parametrize("is_signed", [False, True])
 @pytest.mark.parametrize("shift", [0, 1, 15, 31])

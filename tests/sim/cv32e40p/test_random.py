@@ -120,6 +120,7 @@ def compressed_line(rng: random.Random) -> str:
     return rng.choice(COMPRESSED_KINDS).format(**registers, n=n, m=m, u=rng.randint(1, 31), w=rng.randrange(0, 124, 4))
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("seed", range(15))
 def test_random_compressed(seed: int) -> None:
     rng = random.Random(seed)
@@ -178,7 +179,7 @@ def quiet(word: int) -> int:
     return word | 0x00400000 if word & 0x7F800000 == 0x7F800000 and word & 0x007FFFFF else word
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("signals", [True, False])
 def test_random_float(signals: bool, seed: int) -> None:

@@ -119,6 +119,7 @@ def run(transfer: Transfer, seed: int, folder: Path) -> tuple[Simulator, list[in
     return simulator, [event["dur"] for event in events if event["name"] in ("in", "out")]
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("seed", range(TRANSFERS))
 def test_random_transfers(seed: int, tmp_path: Path) -> None:
     transfer = random_transfer(random.Random(seed), is_in=seed % 2 == 0)

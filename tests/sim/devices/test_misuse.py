@@ -21,6 +21,7 @@ L2 = 0x1C01_0000
 MEMORY_SIZE_AT = 52 + 20
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize(
     ("use", "what"),
     [
@@ -161,6 +162,7 @@ def dma(*words: str) -> str:
     return f"-DFAULT=*(volatile int *)0x10204400; {stores}; for (;;)"
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize(
     ("words", "what"),
     [

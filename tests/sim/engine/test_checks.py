@@ -62,6 +62,7 @@ WAIT = "while (REG(0x10204404) & 0xffff) {}"
 HYPER_WAIT = "while (H(0x24) & 1) {}"
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize(
     ("fault", "found"),
     [
@@ -96,7 +97,7 @@ OFFSET = "(void)N(4); N(0x20 + 4 * 21) = -128; N(0x20 + 4 * 23) = {configuration
 OPEN = f"{SET_UP}; {TRANSFER}"
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize(
     ("fault", "found"),
     [
@@ -151,6 +152,7 @@ JUMPS = """
 """All cores come by here; some of them go to a return in L1."""
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize(("who", "is_found"), [("core == 3", False), ("core == 3 || core == 5", True), ("1", True)])
 def test_code_in_l1_is_for_one_core(who: str, is_found: bool) -> None:
     """Of several the chip's public simulator refuses all but one."""
@@ -220,6 +222,7 @@ ROWS_IN = "DMA = 2048 | 7 << 17; DMA = 0; DMA = (unsigned)data; DMA = 64; DMA = 
 ROWS_OUT = "DMA = 2048 | 3 << 18; DMA = 0; DMA = (unsigned)data; DMA = 64; DMA = 128"
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize(
     ("rows", "access", "is_found"),
     [

@@ -52,6 +52,7 @@ int main(void) {
 """
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("system", ["", IGNORED], ids=["followed", "ignored"])
 def test_memory_comes_back(system: str, tmp_path: Path) -> None:
     (tmp_path / "main.c").write_text(system + MAIN)

@@ -27,6 +27,7 @@ def inputs(data: bytes, seed: int) -> list[Array]:
     return [random_input(draw, file.dtype(k).name, file.shape(k)) for k in given]
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(2, 20))])
 @pytest.mark.parametrize("name", CASES)
 def test_operator(name: str, seed: int) -> None:

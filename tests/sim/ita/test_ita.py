@@ -25,6 +25,7 @@ from tilewright.targets.ita.arithmetic import GELU, RELU, Activation, Scale
 LAYERS = 30
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("seed", range(LAYERS))
 def test_random_layers(seed: int) -> None:
     """The sanitizer finds nothing, the memory is as it must be to the last byte."""

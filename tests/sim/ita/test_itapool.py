@@ -127,6 +127,7 @@ def test_heads_on_the_whole_platform(ram: int) -> None:
     assert took < 2 * (11 + 4 * 301 + 2 * 299), "at the same time"
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize(
     ("fault", "found"),
     [

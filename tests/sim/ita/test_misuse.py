@@ -24,6 +24,7 @@ def error_of(source: str) -> CompileError:
     return caught.value
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize(
     ("source", "found"),
     [

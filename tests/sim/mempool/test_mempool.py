@@ -129,6 +129,7 @@ def test_atomics_on_both_memories() -> None:
 # ---- latencies ----
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize(
     ("address", "wanted"),
     [

@@ -111,6 +111,7 @@ def has_plain_time(job: Job, y: int) -> bool:
     return job.out_bits == 32 or not (y % 4 or job.kout % 4 or job.out_pixel % 4)
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("seed", range(JOBS))
 def test_random_jobs(seed: int) -> None:
     rng = random.Random(seed)

@@ -43,6 +43,7 @@ OPERATIONS: dict[str, Exact] = {
 }
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("instruction", OPERATIONS)
 def test_doubles_in_all_rounding_modes(instruction: str) -> None:
     """Results and flags of one loop over all operands and modes."""
@@ -120,6 +121,7 @@ SINGLES = {
 }
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("instruction", SINGLES)
 @pytest.mark.parametrize("before", [0, 1])
 def test_singles_whether_or_not_inexact_is_up(instruction: str, before: int) -> None:

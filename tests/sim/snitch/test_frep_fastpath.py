@@ -114,6 +114,7 @@ def _state(simulator: Simulator) -> tuple[object, ...]:
     return simulator.report(), simulator.activity(), registers, simulator.read(TCDM, 2 * BYTES)
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("seed", range(14))
 def test_a_run_in_one_go_is_the_same_as_one_in_steps(seed: int) -> None:
     with _loaded(seed) as whole, _loaded(seed) as steps:

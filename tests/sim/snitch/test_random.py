@@ -54,6 +54,7 @@ def results(platform: str, code: bytes) -> tuple[list[int], bytes]:
         return registers, simulator.read(DATA, 4 * WORDS)
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("seed", range(6))
 def test_random_programs(seed: int) -> None:
     code = assemble(f".option norvc\n{ALONE.format(hart=0)}\n{source(seed)}", "+m+a+f")

@@ -23,6 +23,7 @@ def frep(kind: str, body: int, repeats: str, stagger: int = 0) -> str:
     return f".insn i 0x0b, {stagger}, {kind}, {repeats}, {body - 1}\n"
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize(
     ("before", "body", "wanted"),
     [
@@ -417,6 +418,7 @@ def test_streams_are_the_same_while_the_sanitizer_looks(address: int) -> None:
     assert plain.cycle == checked.cycle
 
 
+@pytest.mark.in_turns(3)
 def test_the_sanitizer() -> None:
     body = frep(FREP_O, 2, "zero") + "fadd.d fa0, fa0, fa0\n addi t0, t0, 1\n fadd.d fa0, fa0, fa0\n"
     assert "integer core in the body of frep" in refusal(body, misuse=True)

@@ -81,6 +81,7 @@ ILLEGAL = {
 }
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("text", list(ILLEGAL.values()), ids=list(ILLEGAL))
 def test_what_the_specification_reserves_is_illegal(text: str) -> None:
     with core("zve32x") as simulator, pytest.raises(CompileError, match="illegal"):
@@ -109,6 +110,7 @@ def cycles_of(text: str) -> int:
     return found[1] - found[0]
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize(
     ("text", "cycles"),
     [

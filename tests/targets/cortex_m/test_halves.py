@@ -92,6 +92,7 @@ def apart(case: Case, distance: int) -> Case:
     return far, arrays
 
 
+@pytest.mark.in_turns(5)
 def test_columns_apart() -> None:
     random = default_rng(27)
     layers = [wide(random, conv(random, "single", depthwise=True), kind) for kind in ("single", "half_up", "none")]
@@ -100,6 +101,7 @@ def test_columns_apart() -> None:
     assert run([apart(layer, 40) for layer in layers[:1]]) == {"conv_plain"}
 
 
+@pytest.mark.in_turns(3)
 def test_channels_come_second() -> None:
     random = default_rng(28)
     requant, mul, add = to_halves(random, 8, "single", True)

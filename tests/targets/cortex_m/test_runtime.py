@@ -77,6 +77,7 @@ def call(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         yield Called(emulator, emulator.load(folder / "x.elf"))
 
 
+@pytest.mark.in_turns(3)
 def test_copies(call: Called) -> None:
     numbers = random.Random(1)
     for _ in range(200):

@@ -62,6 +62,7 @@ def written(dtype: str, panel: int, rows: int, position: int) -> Case:
     return WriteCache(panel, tokens), [before, new, np.array([position], np.int32)]
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 @pytest.mark.parametrize("processor", PROCESSORS_TESTED)
 def test_rows_are_written(dtype: str, processor: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,6 +73,6 @@ def test_rows_are_written(dtype: str, processor: str, monkeypatch: pytest.Monkey
     assert run_on(found, processor, monkeypatch, inputs=3) == {"write_cache"}
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 def test_all_threads_have_a_share() -> None:
     check_kernels(cases("float16"), 3e-6, target="cpu", settings=Settings(threads=2))

@@ -56,6 +56,7 @@ def test_vela_is_right(name: str) -> None:
     assert for_npu(NPU, CASES[name](np.random.default_rng(5)))[1] == (ESTIMATE,)
 
 
+@pytest.mark.in_turns(3)
 def test_a_stream_that_computes_something_else_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Here it is that of another file."""
     pytest.importorskip("ethosu.vela", reason=REASON)
@@ -70,6 +71,7 @@ def test_a_stream_that_computes_something_else_is_refused(monkeypatch: pytest.Mo
         for_npu(NPU, added(0))
 
 
+@pytest.mark.in_turns(3)
 def test_an_operator_without_channels_is_named() -> None:
     """Vela says of such a file that it cannot be parsed."""
     pytest.importorskip("ethosu.vela", reason=REASON)

@@ -84,6 +84,7 @@ def test_an_npu_that_reaches_too_little(tmp_path: Path) -> None:
 # ---- with Vela ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.in_turns(5)
 def test_a_part_that_ram_does_not_hold() -> None:
     pytest.importorskip("ethosu.vela", reason=REASON)
     with pytest.raises(CompileError, match=r"SRAM0 of 20000 bytes: \d+ bytes are needed .*\n.*EthosU"):
@@ -99,6 +100,7 @@ def test_a_board_runs_a_network() -> None:
     assert all(np.array_equal(values, wanted[name]) for name, values in run.outputs.items())
 
 
+@pytest.mark.in_turns(5)
 def test_boards_are_ranked_with_others() -> None:
     """A model is read for each of them as its compiler makes it."""
     pytest.importorskip("ethosu.vela", reason=REASON)

@@ -59,6 +59,7 @@ def images(count: int = 1) -> list[dict[str, np.ndarray]]:
     return [{"x": draws.integers(-128, 128, (1, SIZE, SIZE, 3), np.int8)} for _ in range(count)]
 
 
+@pytest.mark.in_turns(8)
 def test_strips_give_what_nodes_give() -> None:
     pytest.importorskip("ethosu.vela", reason=REASON)
     graph = interrupted()
@@ -81,6 +82,7 @@ def test_strips_of_one_height_share_their_streams() -> None:
     assert len(values) == len(set(values))
 
 
+@pytest.mark.in_turns(6)
 def test_they_take_a_third_of_the_memory() -> None:
     """As planned, and in a run."""
     pytest.importorskip("ethosu.vela", reason=REASON)

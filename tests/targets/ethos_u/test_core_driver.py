@@ -71,6 +71,7 @@ int main(void) {
 """
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("base", BASES)
 def test_arms_driver_is_given_the_whole_payload_and_all_regions(base: str, tmp_path: Path) -> None:
     (tmp_path / "ethosu_driver.h").write_text(f"#define BASE {base}\n{HEADER}")

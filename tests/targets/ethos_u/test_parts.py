@@ -101,6 +101,7 @@ def test_results_keep_their_names(seed: int) -> None:
     assert {node.key for node in given.nodes} <= apply(given, (ETHOS_U_NUMERICS,)).types.keys()
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("seed", [*range(12), *range(ROWS, ROWS + 4)])
 def test_files_say_what_nodes_compute(seed: int) -> None:
     """What our own reader makes of the file of each node."""
@@ -125,7 +126,7 @@ def test_files_say_what_nodes_compute(seed: int) -> None:
     assert taken >= 4
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("seed", [*range(3), ROWS, ROWS + 1])
 def test_streams_give_what_nodes_give(seed: int) -> None:
     pytest.importorskip("ethosu.vela", reason=REASON)
@@ -140,6 +141,7 @@ def test_streams_give_what_nodes_give(seed: int) -> None:
         assert np.array_equal(found, wanted)
 
 
+@pytest.mark.in_turns(3)
 def test_what_vela_does_not_compile_stays_on_the_core(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a part that it ends on, the nodes that it ends on alone."""
     pytest.importorskip("ethosu.vela", reason=REASON)
@@ -237,6 +239,7 @@ def test_a_part_that_is_wrong_as_a_whole_is_cut(monkeypatch: pytest.MonkeyPatch)
         assert np.array_equal(evaluate_outputs(made, given)[name], wanted)
 
 
+@pytest.mark.in_turns(5)
 def test_little_ram_is_a_goal() -> None:
     """Layers strip by strip, with the same results."""
     pytest.importorskip("ethosu.vela", reason=REASON)

@@ -75,6 +75,7 @@ def drawn(random: Generator) -> Graph:
     return builder.build()
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize(("seed", "npu"), [*zip(range(12), cycle(CONFIGURATIONS), strict=False)])
 def test_any_product(seed: int, npu: str) -> None:
     pytest.importorskip("ethosu.vela", reason=REASON)
@@ -115,6 +116,7 @@ def weights_case(random: Generator) -> Case:
     return EthosUWeights(axes, zero_of(random, dtype), unit, int(random.choice([16, 32])), cores, any_type(random)), [x]
 
 
+@pytest.mark.in_turns(5)
 def test_weights_in_c() -> None:
     """As numpy writes them; one has more than fit a slice."""
     random = default_rng(5)

@@ -49,6 +49,7 @@ def drawn(random: Generator) -> Shape:
     return -(-int(random.integers(1024, 5000)) // count), count
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize(("npu", "seed"), list(zip(cycle(CONFIGURATIONS), range(6), strict=False)))
 def test_streams_give_what_nodes_give(npu: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ethosu.vela", reason=REASON)

@@ -43,6 +43,7 @@ def test_functions_of_words_stay_within_a_step() -> None:
     assert np.abs(values[first].astype(int) - found[first].astype(int)).max() <= STEP
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("npu", ["ethos-u55-128", "ethos-u65-256"])
 def test_streams_have_the_functions(npu: str) -> None:
     """All of the network is one stream, with the reference's results."""
@@ -56,6 +57,7 @@ def test_streams_have_the_functions(npu: str) -> None:
     assert np.ptp(wanted.astype(int)) > 50
 
 
+@pytest.mark.in_turns(3)
 def test_files_with_other_tables_are_other_files() -> None:
     """Streams are kept by the file that they were made of."""
     pytest.importorskip("ethosu.vela", reason=REASON)
@@ -92,6 +94,7 @@ def turned() -> Graph:
     return builder.build()
 
 
+@pytest.mark.in_turns(5)
 def test_the_core_does_what_it_does_sooner() -> None:
     pytest.importorskip("ethosu.vela", reason=REASON)
     made = apply(turned(), ethos_u_parts(NPU, targets.find("cortex-m33")))

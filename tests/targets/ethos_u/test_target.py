@@ -103,6 +103,7 @@ def side_by_side() -> Graph:
     return builder.build()
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("emulator", ["", "qemu"])
 def test_the_core_goes_on_while_the_npu_works(emulator: str) -> None:
     if emulator:
@@ -208,6 +209,7 @@ def test_predictions_are_what_the_device_takes() -> None:
     assert run.cycles == pytest.approx(costs.predicted_cycles, rel=0.02)
 
 
+@pytest.mark.in_turns(3)
 def test_a_float_network_is_refused_with_velas_reason() -> None:
     pytest.importorskip("ethosu.vela", reason=REASON)
     with pytest.raises(CompileError, match="stays on the core: Operation has tensor with unsupported DataType Float32"):

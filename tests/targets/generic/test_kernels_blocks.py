@@ -13,6 +13,7 @@ from tilewright.ops.blockgather import BlockGather
 from tilewright.ops.blockmatmul import OF_FLOATS
 
 
+@pytest.mark.in_turns(3)
 def test_products_and_lookups() -> None:
     random, cases = default_rng(5), []
     for number, (name, block) in enumerate(FORMATS.items()):

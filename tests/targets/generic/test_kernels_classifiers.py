@@ -9,6 +9,7 @@ from tests.support.checks import check_kernels
 from tests.support.classifiers import MAKERS
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("kind", MAKERS)
 def test_kernels_equal_numpy(kind: str) -> None:
     random = np.random.default_rng(7)

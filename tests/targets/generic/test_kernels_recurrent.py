@@ -10,6 +10,7 @@ from tests.support.recurrent import KINDS, cells, every_function, quantised, qua
 from tilewright.ops._cells import Cells
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_kernels_equal_numpy(kind: type[Cells]) -> None:
     random = np.random.default_rng(21)

@@ -25,9 +25,9 @@ from tilewright.toolchain.compiler import (
 )
 from tilewright.toolchain.object_cache import ObjectCache, bound
 from tilewright.toolchain.read_before import begin_with
-from tilewright.toolchain.zig_clang import clang_of, clang_options, definitions
+from tilewright.toolchain.zig_clang import clang_of, clang_options, same_options
 
-pytestmark = pytest.mark.in_turns(8)
+pytestmark = pytest.mark.in_turns(10)
 
 READ = "-fsyntax-only"
 OPTIMISED = "-Og"
@@ -69,7 +69,7 @@ def read(sources: Sequence[Path], flags: Sequence[str], folder: Path, compiler: 
         return
     clang, options = clang_of(compiler.command), clang_options(compiler.command, flags, ".c", cache_folder() / "zig")
     assert options
-    words = [*(word for word in options if word != "-c"), *definitions(flags)]
+    words = [*(word for word in options if word != "-c"), *same_options(flags)]
     for source in sources:
         begun = begin_with(clang, options, source, flags, folder, ObjectCache(cache_folder() / "objects", bound()))
         check([*clang, READ, *words, *begun, str(source)], folder)

@@ -58,6 +58,7 @@ def test_sums_of_products() -> None:
     check_kernels([case for seed in range(24) for case in linear(seed)])
 
 
+@pytest.mark.in_turns(5)
 def test_requantisations() -> None:
     """Every rounding, of totals at the ends of 32 bits too, by exponents from one end to the other."""
     edges = np.array([-(2**31), 2**31 - 1, 0, 1, -1, 2, -2, 3, -3], np.int32)
@@ -90,6 +91,7 @@ def test_sums_products_and_means() -> None:
     check_kernels(cases)
 
 
+@pytest.mark.in_turns(3)
 def test_softmax() -> None:
     cases: list[Case] = []
     for scale in (0.01, 0.07, 0.3, 1.5):
@@ -109,6 +111,7 @@ def test_lengths_of_rows() -> None:
     check_kernels([(TfliteL2Norm(zero), [x]) for zero in (5, -128, 127) for x in (still, lonely, *drawn)])
 
 
+@pytest.mark.in_turns(3)
 def test_functions_of_words() -> None:
     """Every 16-bit number, and rows of any length."""
     every = np.arange(-(2**15), 2**15).astype(np.int16)

@@ -119,6 +119,7 @@ def test_what_hopper_alone_has_is_left_out_elsewhere(tmp_path: Path) -> None:
         assert spills(assembled(code, tmp_path)) == []
 
 
+@pytest.mark.in_turns(3)
 def test_a_row_of_whose_weights_shared_memory_holds_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(few_rows, "STAGED_BYTES", 0)
     monkeypatch.setattr(few_rows, "HELD_BYTES", 5000)

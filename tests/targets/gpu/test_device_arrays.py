@@ -112,7 +112,7 @@ def test_the_processor_waits_for_arrays_within_reach(fake: Fake) -> None:
     assert fake.contexts == 0
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 def test_memory_is_given_back(fake: Fake) -> None:
     """Also where somebody takes a capsule, or leaves it."""
     f = fake.load(network(False))
@@ -136,6 +136,7 @@ def test_memory_is_given_back(fake: Fake) -> None:
         f.on_device(X)
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("target", ["gpu", "generic"])
 def test_without_a_gpu(target: str, request: pytest.FixtureRequest) -> None:
     f = Program(pipeline.compile_graph(network(False), target), "", None, 0.0).load()

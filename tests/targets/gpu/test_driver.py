@@ -69,6 +69,7 @@ def said(program: Path, fake: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.in_turns(8)
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("device", ["", "older device"])
 def test_graphs_are_recorded_once(program: Path, device: str) -> None:

@@ -37,10 +37,12 @@ def cases() -> list[Case]:
     return found
 
 
+@pytest.mark.in_turns(3)
 def test_few_bits() -> None:
     check_kernels(cases(), tolerance=1e-4, target="gpu")
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("precision", ["fp16", "bf16"])
 def test_few_bits_beside_floats_in_16_bits(precision: str) -> None:
     check_kernels(cases(), target="gpu", settings=Settings(precision=precision))

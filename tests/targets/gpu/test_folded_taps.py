@@ -47,5 +47,6 @@ def test_windows_that_overlap_or_leave_columns_stay(other: dict[str, object]) ->
     assert FOLD_TAPS.run(graph) is graph
 
 
+@pytest.mark.in_turns(5)
 def test_patches_on_the_gpu() -> None:
     check_graph(patches(), image(patches()), is_quick=True, target="gpu")

@@ -78,16 +78,19 @@ def empty_rows() -> list[Case]:
     ]
 
 
+@pytest.mark.in_turns(6)
 def test_masks() -> None:
     check_kernels([*cases(), *empty_rows()], target="gpu")
 
 
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("precision", ["fp16", "bf16"])
 def test_masks_of_attention_in_16_bits(precision: str) -> None:
     """Masks stay as they are."""
     check_kernels([*cases()[::3], *empty_rows()], target="gpu", settings=Settings(precision=precision))
 
 
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("precision", ["fp32", "fp16"])
 def test_kernels_assemble(precision: str, tmp_path: Path) -> None:
     """Of 32-bit floats a few registers of a kernel may lie in memory: the assembler has one group more for that."""
@@ -99,6 +102,7 @@ def test_kernels_assemble(precision: str, tmp_path: Path) -> None:
         assert all(int(spilled.split()[0]) <= most for spilled in spills(assembled(code, tmp_path)))
 
 
+@pytest.mark.in_turns(3)
 def test_kernels_are_opencl_c(tmp_path: Path) -> None:
     check_texts([cases()[0], cases()[4]], tmp_path, ("CL1.2", "CL3.0"))
 
@@ -163,6 +167,7 @@ def left_out(low: float) -> Callable[[Network, str], str]:
     return lambda net, scores: net.add(Where(), net.given(shown), scores, net.builder.constant(np.float32(low)))
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize(
     ("inner", "outer", "count"),
     [
@@ -181,6 +186,7 @@ def test_two_masks(inner: Callable[[Network, str], str], outer: Callable[[Networ
     check_graph(graph, feeds, is_quick=True, target="gpu")
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("masked", [added, chosen, filled, biased])
 def test_masks_as_written(masked: Callable[[Network, str], str]) -> None:
     graph, feeds = attention(masked)
@@ -197,6 +203,7 @@ def test_rows_without_keys_that_are_made_zeros() -> None:
     check_graph(graph, feeds, is_quick=True, target="gpu")
 
 
+@pytest.mark.in_turns(3)
 def test_masks_stay_floats_of_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a row that is masked by -1e9 throughout, which fp16 does not have."""
     monkeypatch.setattr(narrow_floats, "pays", bool)

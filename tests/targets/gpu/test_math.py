@@ -59,6 +59,7 @@ def within_a_unit(found: Array, exact: Array) -> None:
     assert (np.abs(found[both].astype(np.float64) - exact[both]) / unit).max() <= 1.0
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions(library: Any, name: str) -> None:
     with np.errstate(all="ignore"):

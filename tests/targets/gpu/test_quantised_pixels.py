@@ -78,6 +78,7 @@ def test_rows_that_are_padded_too() -> None:
     assert [node.op.kind for node in made.nodes] == ["QuantisedPixels", "Pad"]
 
 
+@pytest.mark.in_turns(5)
 def test_kernels() -> None:
     """Channels that fill a word, and others; images of one to three axes; a mean over few and many elements, of one
     result and of many, which lie side by side or apart."""

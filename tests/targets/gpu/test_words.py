@@ -50,6 +50,7 @@ def rows() -> list[Case]:
     ]
 
 
+@pytest.mark.in_turns(6)
 def test_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(short_windows, "FEWEST_PIXELS", 0)
     check_kernels([*windows(), *rows()], target="gpu")

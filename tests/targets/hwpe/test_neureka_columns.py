@@ -43,6 +43,7 @@ def drawn(seed: int) -> Layer:
     return layer(MatMul(trans_b=True, a_zero=draw.zero(x.dtype.name), requant=requant), x, w, bias, mul)
 
 
+@pytest.mark.in_turns(3)
 def test_forms_mean_what_the_graph_means() -> None:
     kinds = set()
     for seed in range(40):
@@ -65,7 +66,7 @@ def test_tiles_of_forms_are_parts_of_the_whole() -> None:
             np.testing.assert_array_equal(made, one.expected, f"{offer.op} {tile}")
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("cores", CORES)
 def test_kernels(cores: int) -> None:
     found = [case for seed in range(20) for case in cases(NEUREKA, drawn(seed), seed % 4)]
@@ -88,6 +89,7 @@ def test_jobs_are_shorter() -> None:
     assert took[1] <= 0.5 * took[0]
 
 
+@pytest.mark.in_turns(5)
 def test_tiles_are_submitted_before_the_constants_of_the_cores_are_there() -> None:
     random = np.random.default_rng(7)
     x, w = (random.integers(-128, 128, shape).astype(np.int8) for shape in ((1, 64), (20_000, 64)))

@@ -64,6 +64,7 @@ def operands(graph: Graph, arrays: list[Array]) -> tuple[Offer, list[Array | Non
     return offer, [*arrays, *(offer.constants[name] for name in offer.inputs[2:])]
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("seed", range(16))
 def test_offers_mean_what_the_graph_means(seed: int) -> None:
     graph, arrays = drawn(seed)
@@ -103,6 +104,7 @@ def half_apart(layout: CasePlaces) -> CasePlaces:
 PLACES = [as_they_come, the_second_first, an_odd_way_apart, far_apart, half_apart]
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("moved", PLACES, ids=lambda moved: moved.__name__)
 def test_kernels(monkeypatch: pytest.MonkeyPatch, moved: Callable[[CasePlaces], CasePlaces]) -> None:
     plain = kernel_bench._layout
@@ -176,7 +178,7 @@ def test_refusals(reason: str) -> None:
         offered(REFUSED[reason][0])
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("network", [quantised_residual, *those_there("qdq/resnet8_cifar/int8.onnx")], ids=network_id)
 def test_residual_networks_add_on_n_eureka(network: Network) -> None:
     """All three sums of a residual network, of which one adds a rectified image to what is not; side by side in L1."""

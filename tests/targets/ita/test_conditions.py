@@ -37,6 +37,7 @@ def without(target: Target, name: str) -> Target:
     return replace(target, engines=tuple(engines), hardware=tuple(map(changed, target.hardware)))
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize(("target", "name"), WITHOUT, ids=[name for _, name in WITHOUT])
 def test_a_pass_that_does_nothing_is_caught(target: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model = feed_forward_model(128, 192) if "GELU" in name else encoder_model(64, 128, 2, 64, 192)

@@ -7,6 +7,7 @@ import pytest
 from tests.targets.ita.driver_programs import MACHINES, run_gemm, run_head
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("machine", MACHINES)
 def test_a_head(machine: str) -> None:
     """4 jobs each for Q, K and V, two times 2 for scores and 2 for mixed values, 4 for the output."""
@@ -15,6 +16,7 @@ def test_a_head(machine: str) -> None:
     assert measured.utilisation > 0.75
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize(("rows", "inner", "columns"), [(2, 1, 1), (4, 3, 2), (2, 8, 3)])
 def test_a_product_tile_by_tile(rows: int, inner: int, columns: int, machine: str) -> None:

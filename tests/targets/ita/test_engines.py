@@ -17,6 +17,7 @@ from tilewright.sim.simulator import Simulator
 from tilewright.target.settings import Settings
 
 
+@pytest.mark.in_turns(5)
 def test_an_encoder_agrees_and_breaks_no_rule() -> None:
     """In a TCDM that holds not all of it: layers come in parts, everywhere at multiples of what ITA reads."""
     settings = Settings(engines=("all",), numerics="hardware", memories=(("tcdm", 80_000),), time_limit=1.0)
@@ -33,6 +34,7 @@ def test_an_encoder_agrees_and_breaks_no_rule() -> None:
     assert re.match(r"cycles \d+\noutput 0 fnv1a [0-9a-f]+\n$", simulator.run(100_000_000).stdout)
 
 
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("engines", ["ita", "cluster"])
 def test_an_attention_is_the_same_on_both(engines: str) -> None:
     """What a network computes does not depend on who computes it."""
@@ -102,6 +104,7 @@ def test_without_a_part_for_ita_nothing_is_aligned_for_it() -> None:
     assert stage(import_model(network), "snitch", "tiled").memories.tiles.placement == 8
 
 
+@pytest.mark.in_turns(3)
 def test_a_feed_forward_agrees() -> None:
     """With ITA's GELU in its first product; the second, which is too long for the TCDM that is left, comes in parts."""
     settings = Settings(engines=("ita",), numerics="hardware", memories=(("tcdm", 60_000),), time_limit=1.0)

@@ -48,6 +48,7 @@ def test_narrow_heads_are_padded() -> None:
     assert same(model, RNG.integers(-128, 128, (1, 64, 64)).astype(np.int8))
 
 
+@pytest.mark.in_turns(3)
 def test_a_layer_of_an_encoder() -> None:
     """Sums stay in tiles; only the normalisation is not ITA's."""
     model = encoder_model(64, 128, 2, 64, 192)

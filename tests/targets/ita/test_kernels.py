@@ -49,6 +49,7 @@ def planned(op: Op, arrays: list[np.ndarray]) -> float:
     return found.submitting + found.engine
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize(
     ("batch", "r", "k", "c", "turned"), [((), 1, 1, 1, False), ((2,), 2, 3, 2, False), ((), 1, 4, 3, True)]
 )
@@ -70,6 +71,7 @@ def test_feed_forward() -> None:
     assert check(op, arrays) == pytest.approx(planned(op, arrays), rel=NEAR)
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize(("queries", "keys", "heads", "width"), [(2, 2, 1, 1), (1, 2, 2, 1), (1, 1, 2, 2)])
 def test_attention(queries: int, keys: int, heads: int, width: int) -> None:
     """With fewer rows of queries than of keys too, and heads side by side."""
@@ -85,6 +87,7 @@ def test_the_softmax_alone(softmax) -> None:  # type: ignore[no-untyped-def]
     check(ItaSoftmax(softmax), [random_bytes(RNG, 5, 40)])
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("softmax", [SOFTMAX, FIRST_SOFTMAX])
 def test_a_head(softmax) -> None:  # type: ignore[no-untyped-def]
     op = ItaHead(tuple(random_scale(RNG, 64) for _ in range(6)), softmax)
@@ -92,6 +95,7 @@ def test_a_head(softmax) -> None:  # type: ignore[no-untyped-def]
     assert check(op, arrays, softmax.bits) == pytest.approx(planned(op, arrays), rel=2 * NEAR)
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("shape", [(64, 64), (3, 100, 70), (2, 65, 128), (5, 3)])
 def test_into_tiles_and_out(shape: tuple[int, ...]) -> None:
     for flips in (False, True):
@@ -100,6 +104,7 @@ def test_into_tiles_and_out(shape: tuple[int, ...]) -> None:
         check(ItaRows(*shape[-2:], flips), [ItaTiles(flips).numpy(x)])
 
 
+@pytest.mark.in_turns(6)
 def test_every_file_compiles_alone(tmp_path: Path) -> None:
     flags = ["-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+a", *STRICT, "-Wno-missing-prototypes", "-O2"]
     flags += [f"-I{folder}" for folder in INCLUDES]

@@ -50,6 +50,7 @@ def quad_with_ita() -> Target:
     )
 
 
+@pytest.mark.in_turns(5)
 def test_products_in_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     """More of them than the TCDM has room for at once: rows and columns come in parts."""
     target = quad_with_ita()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.targets.ita.transformers import Net
 from tilewright import targets
 from tilewright.program import Program, compile_model
@@ -36,6 +38,7 @@ def frames(assembly: str) -> dict[str, int]:
     return found
 
 
+@pytest.mark.in_turns(3)
 def test_there_is_room_for_what_begins_meanwhile() -> None:
     program = product().build_soc()
     known: dict[str, int] = {}
@@ -61,6 +64,7 @@ def test_there_is_room_for_what_begins_meanwhile() -> None:
     assert sum(known.get(name, 0) for name in (*CALLERS, *HOOK)) <= agents.stack + agents.waiting_stack
 
 
+@pytest.mark.in_turns(3)
 def test_the_painted_stack_is_not_used_up() -> None:
     program = product()
     soc = program.build_soc()

@@ -24,6 +24,7 @@ def drawn(seed: int) -> Case:
     return Case(KERNELS[0], Accumulation(), [np.array([draw.flag()]), a, b])
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("cores", CORES)
 def test_kernel(cores: int) -> None:
     check(share([drawn(seed) for seed in range(24)], cores), SIRACUSA, cores)

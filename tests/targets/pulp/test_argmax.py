@@ -12,6 +12,7 @@ from tilewright.run.kernel_bench import Case, check
 KERNEL = next(kernel for kernel in KERNELS if kernel.op is ArgMax)
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("cores", [1, 8])
 def test_the_first_of_the_largest(cores: int) -> None:
     random, rows = np.random.default_rng(2), []

@@ -49,6 +49,7 @@ def bytes_of_both_kinds() -> Iterator[Case]:
         yield Case(KERNEL, ArgMaxMatMul(4, HALVES), [a, b, None, np.full(21, 9 << 20, np.int32)])
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("cores", [1, 8])
 def test_the_best_of_each_block(cores: int) -> None:
     check([*cases(), *equal_words(), *bytes_of_both_kinds()], SIRACUSA, cores)

@@ -93,13 +93,14 @@ def gradients(shape: tuple[int, ...], kind: str) -> list[Case]:
     return [*found, replace(found[0], kernel=BY_STEM["conv_weight_grad_winograd"])] if has_quads else found
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("cores", [1, 8])
 def test_gradients_of_convolutions(cores: int) -> None:
     dense = [one for shape in DENSE for one in gradients(shape, "blocks")]
     check([*dense, *(one for shape in DEPTHWISE for one in gradients(shape, "channels"))], SIRACUSA, cores)
 
 
+@pytest.mark.in_turns(5)
 def test_relu_and_gradients_of_functions() -> None:
     wide = np.linspace(-20, 20, 101).astype(np.float32)
     cases = [case("relugrad_shared", ReluGrad(), wide, -wide), case("gelugrad_shared", GeluGrad(), 1 + wide, wide)]

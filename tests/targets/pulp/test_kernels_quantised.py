@@ -49,11 +49,13 @@ def dequantised(draw: Draw) -> Case:
     return Case(DEQUANTISE, DequantizeLinear(1), [x, np.asarray(0.0371, np.float32), np.asarray(zero, dtype)])
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("cores", CORES)
 def test_softmax(cores: int) -> None:
     check(share([softmax(Draw(seed)) for seed in range(40)], cores), SIRACUSA, cores)
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("cores", CORES)
 def test_dequantised(cores: int) -> None:
     check(share([dequantised(Draw(seed)) for seed in range(24)], cores), SIRACUSA, cores)

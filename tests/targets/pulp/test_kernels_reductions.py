@@ -53,6 +53,7 @@ def test_reductions_and_pools(cores: int) -> None:
     check(share(cases, cores), SIRACUSA, cores, TOLERANCE)
 
 
+@pytest.mark.in_turns(3)
 def test_what_is_not_a_number_stays() -> None:
     """Wherever among the elements it is; NaNs go through sums by themselves."""
     kernels, cases = {kernel.op: kernel for kernel in REDUCTIONS}, list[Case]()

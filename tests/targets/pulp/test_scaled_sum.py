@@ -27,6 +27,7 @@ def drawn(seed: int) -> Case:
     return Case(KERNELS[0], ScaledSum(draw.flag()), [tensors[0], scale, bias, *second])
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("cores", CORES)
 def test_kernel(cores: int) -> None:
     check(share([drawn(seed) for seed in range(36)], cores), SIRACUSA, cores)

@@ -42,7 +42,7 @@ def compiled(name: str, settings: Settings) -> Program:
     return compile_model(NETWORKS[name](), target="quad", settings=settings)
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("name", SOME)
 def test_networks_agree(name: str) -> None:
     assert compiled(name, Settings(time_limit=1.0)).check().first_difference is None
@@ -55,6 +55,7 @@ def test_predictions_are_near(name: str) -> None:
     assert profile.predicted == pytest.approx(profile.cycles, rel=0.1)
 
 
+@pytest.mark.in_turns(3)
 def test_a_concat_that_a_layer_computes() -> None:
     """Its operand is needed twice, so that it cannot be made in its place."""
     nodes = [node("Relu", "x", "a"), node("Concat", "a a", "b", axis=1), node("Neg", "b", "y")]
@@ -62,6 +63,7 @@ def test_a_concat_that_a_layer_computes() -> None:
     assert made.check().first_difference is None
 
 
+@pytest.mark.in_turns(3)
 def test_there_is_stack_for_angles_of_any_size() -> None:
     """The library brings large ones into a turn with working memory on the stack."""
     angles = np.float32([[0.5, -3e9, 1e20, -3e38]] * 4)
@@ -80,7 +82,7 @@ def test_options_agree(settings: Settings) -> None:
     assert compiled("residual", settings).check().first_difference is None
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("name", ["residual", "odd_sizes", "joined"])
 def test_a_dma_without_strides(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A platform whose DMA moves single runs only is described by one field: rows are commands of their own."""
@@ -100,7 +102,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.in_turns(6)
+@pytest.mark.in_turns(10)
 @pytest.mark.parametrize("name", OTHERS)
 def test_numbers_are_the_platforms(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Alignments, lengths of transfers and slots stand in the description, and nowhere else."""

@@ -38,6 +38,7 @@ def compiled(name: str, settings: Settings = DEFAULT) -> Program:
     return compile_model(NETWORKS[name](), target="rv32", settings=settings)
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("name", SOME)
 def test_networks_agree(name: str) -> None:
     assert compiled(name).check().first_difference is None
@@ -136,6 +137,7 @@ def test_names_of_instruction_sets() -> None:
     assert compiler_flag("rv32imafc") == "-mcpu=generic_rv32+m+c+f+a"
 
 
+@pytest.mark.in_turns(3)
 def test_floats_in_hardware_take_less(tmp_path: Path) -> None:
     """The same flags as another target's, so that the compiler's library is there already."""
     case = (Sigmoid(), [np.linspace(-4, 4, 64, dtype=np.float32)])
@@ -145,6 +147,7 @@ def test_floats_in_hardware_take_less(tmp_path: Path) -> None:
     assert 2 * hard.instructions < soft.instructions
 
 
+@pytest.mark.in_turns(3)
 def test_states_live_from_call_to_call() -> None:
     graph = shift()
     program = Program(Compiled(*pipeline.stages(graph, "rv32")), "", None, 0.0)

@@ -258,6 +258,7 @@ def build(folder: Path, name: str, longest: int) -> Path:
     return folder / "program"
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("longest", [16, 32, 48])
 @pytest.mark.parametrize("name", CASES)
 def test_rows_longer_than_a_transfer_arrive(name: str, longest: int, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from tilewright.run.kernel_bench import Case, check
 AROUND = (1, 1, 1, 1)
 
 
+@pytest.mark.in_turns(5)
 def test_depthwise_convolutions() -> None:
     """Of an odd number of filters and of two on a channel; narrow and wide, with holes; few planes for many cores."""
     of_floats, of_bytes = kernel("depthwise_streams_f32.c"), kernel("depthwise_bytes.c")
@@ -40,6 +41,7 @@ def test_depthwise_convolutions() -> None:
     check(cases, SNITCH)
 
 
+@pytest.mark.in_turns(3)
 def test_depthwise_totals() -> None:
     of_bytes = kernel("depthwise_bytes.c")
     holes = Conv(groups=5, x_zero=4, padding=(2, 2, 2, 2), dilations=(2, 2))
@@ -59,6 +61,7 @@ def test_sums_that_floats_do_not_hold() -> None:
     assert case.kernel.unsupported_reason(case.op, case.types) == "sums of 289 products may be more than 4194303"
 
 
+@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("rounding", ["half_up", "half_even", "half_away"])
 def test_requantisations(rounding: str) -> None:
     """With shifts on both sides of a word; ties, and quotients far outside of 32 bits."""

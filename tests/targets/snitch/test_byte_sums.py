@@ -30,6 +30,7 @@ def case(op: RequantizedAdd, shape: tuple[int, ...], *dtypes: str) -> Case:
     return made
 
 
+@pytest.mark.in_turns(3)
 def test_results_are_exact() -> None:
     """Many pairs of bytes, both signs, elements that four do not divide."""
     every = np.arange(256, dtype=np.uint8)

@@ -34,6 +34,7 @@ FUNCTIONS = {
 EXACT = 1e-6
 
 
+@pytest.mark.in_turns(5)
 def test_functions() -> None:
     """Whole blocks and a rest; far from 0, where they have come to their ends, and so near that little is left."""
     cases = [
@@ -53,6 +54,7 @@ def test_powers_have_their_ends() -> None:
     assert large == pytest.approx(np.exp(88.5), rel=1e-5)
 
 
+@pytest.mark.in_turns(3)
 def test_rows() -> None:
     """Softmaxes of any length along any axis; norms with and without a bias, with rests that are no four pairs."""
     softmax, norm, rms = (kernel(f"{name}.c") for name in ("softmax_blocks", "layer_norm_streams", "rms_norm_streams"))
@@ -68,6 +70,7 @@ def test_rows() -> None:
     check(cases, SNITCH, tolerance=EXACT)
 
 
+@pytest.mark.in_turns(3)
 def test_sums_over_axes() -> None:
     """Of neighbours side by side, and of runs; of several loops, and of one position."""
     shapes = [
@@ -93,6 +96,7 @@ def test_norms_of_odd_rows_are_left_to_others() -> None:
     )
 
 
+@pytest.mark.in_turns(5)
 def test_products_any_way_they_lie() -> None:
     """Turned, scaled, of an odd number of columns; many small ones, which cores take one by one."""
     turned = kernel("matmul_strided_f32.c")

@@ -25,6 +25,7 @@ def case(x: np.ndarray, requant: Requant, zero: int = 0, centred: bool = True, e
     return made
 
 
+@pytest.mark.in_turns(5)
 def test_results_are_exact() -> None:
     """Both roundings, clipped results and others, rows without a spread or that begin between words, lengths that are
     no multiple of eight."""

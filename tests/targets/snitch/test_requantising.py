@@ -30,6 +30,7 @@ def case(shape: tuple[int, ...], dtype: str, requant: Requant, axis: int) -> Cas
     return made
 
 
+@pytest.mark.in_turns(5)
 def test_results_are_exact() -> None:
     """Both roundings, zero points of both parities, channels in every place, rows that begin between words."""
     even = full_range(20, "int8", -5, "half_even")

@@ -51,6 +51,7 @@ def product_model(rows: int, inner: int, columns: int) -> object:
 # ---- what becomes ITA's ----
 
 
+@pytest.mark.in_turns(3)
 @pytest.mark.parametrize(
     ("sizes", "wanted"),
     [
@@ -105,6 +106,7 @@ def test_products_with_a_vector_are_the_cores(shape: tuple[int, ...]) -> None:
         pool_product(graph, graph.nodes[0])
 
 
+@pytest.mark.in_turns(6)
 def test_heads_and_products_agree_and_break_no_rule() -> None:
     """More heads than ITAs, of columns that fill no tile."""
     settings = Settings(numerics="hardware", time_limit=1.0)
@@ -143,6 +145,7 @@ def product_constants(blocks: int, inner: int) -> list[Array]:
     return [weights.reshape(blocks, -1), integers("int32", blocks, 64) // 2**18]
 
 
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("cores", [3, 192])
 def test_kernels(cores: int) -> None:
     """Fewer queries than keys, bytes without a sign, rows that fill no block, several matrices; a relu."""
