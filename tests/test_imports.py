@@ -170,7 +170,7 @@ def test_the_list_is_that_of_the_folders() -> None:
     assert {part_of(path) for path in modules()} == {part for parts in LAYERS for part in parts}
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_no_import_is_overlooked() -> None:
     """What a full parse finds, the quick look finds too."""
     for path in modules():

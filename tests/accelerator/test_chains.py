@@ -140,7 +140,7 @@ def flat(is_constant: bool) -> Graph:
     return builder.build()
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("is_constant", [True, False])
 def test_a_reshape_breaks_no_chain(is_constant: bool) -> None:
     """Of a sum behind it, the other summand is seen in the shape that the convolution gives."""
@@ -169,7 +169,7 @@ def test_axes_that_a_reshape_keeps() -> None:
     assert mixed.mixed_by_view({"A": (6, 5), "B": (5, 2), "B2": (4, 3)}) == "MatMul"
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("target", ["rv32", "quad"])
 def test_random_jobs(target: str) -> None:
     assert [(found.pattern, found.jobs) for found in check_folder(str(RESIDUAL), target, jobs=3)] == [

@@ -235,7 +235,7 @@ def test_a_sum_with_noise_is_not_computed_in_parts(noise: float, parts: int) -> 
     assert most_parts(graph, graph.nodes[0]) == parts
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_what_is_written_at_every_run_takes_longer() -> None:
     ample, scarce = (program(chain(), "rv32", f"{CROSSBARS}:rows=16,columns=64,crossbars={n}") for n in (40, 20))
     assert [op.held_in.resident for op in held(scarce)].count(0) > 0

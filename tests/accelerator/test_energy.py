@@ -28,7 +28,7 @@ def energy(target: str, folder: str) -> Energy:
     return found
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_a_declared_energy_is_a_component(tmp_path: Path) -> None:
     made = program(chain(), "siracusa", stating(tmp_path, "100 + 3 * macs + 2 * bytes_Y"), placed=ON_THE_DEVICE)
     graph = made.compiled.schedule.graph

@@ -26,7 +26,7 @@ from tilewright.program import Program
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(8)
 
 TFLITE = Requant(0, "int8", -128, 127, zero_point=3, rounding="double")
 

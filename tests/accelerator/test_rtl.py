@@ -215,7 +215,7 @@ def test_a_device_without_registers_is_told_which_there_are() -> None:
 
 @pytest.mark.thorough
 @has_verilator
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [

@@ -21,7 +21,7 @@ from tilewright.bringup.page import page
 from tilewright.bringup.skeleton import new_folder
 from tilewright.errors import CompileError
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(6)
 
 
 @pytest.mark.in_turns(10)

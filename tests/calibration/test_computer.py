@@ -55,7 +55,7 @@ def test_each_kernel_has_samples_from_the_smallest_to_the_largest() -> None:
     assert {768, 128 * 1024} <= set(sizes)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_kernels_are_measured_here() -> None:
     """Costs that are fitted to what was measured are never negative."""
     chosen = computer.some_of(cases_of(Relu, measuring.samples(CPU)))

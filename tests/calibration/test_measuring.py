@@ -22,7 +22,7 @@ def cases(name: str) -> list[Case]:
     return measuring.cases(target, measuring.samples(target))
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @CLUSTERS
 def test_every_operator_and_every_kernel_of_the_target_has_samples(target: Target) -> None:
     """Of the kernels that it shares with others, those that its own ones leave something to; an accelerator's cycles
@@ -33,7 +33,7 @@ def test_every_operator_and_every_kernel_of_the_target_has_samples(target: Targe
     assert own <= {case.kernel.stem for case in cases(target.name)}
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @CLUSTERS
 def test_costs_of_the_target_are_of_its_kernels(target: Target) -> None:
     """Whoever adds a kernel or changes its features runs `tilewright calibrate`."""

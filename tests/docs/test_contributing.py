@@ -120,7 +120,7 @@ def folders(blocks: list[Block]) -> set[str]:
     return {"/".join(Path(block.path).parts[:4]) for block in blocks}
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_an_operator_takes_four_files(copy: Path) -> None:
     blocks = added(copy, OPERATOR)
     assert len(blocks) <= 4
@@ -134,7 +134,7 @@ np.testing.assert_allclose(found, (x + np.sqrt(x.astype(float) ** 2 + 2)) / 2, r
 """)  # fmt: skip
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_a_fast_kernel_takes_four_files(copy: Path) -> None:
     blocks = added(copy, KERNEL)
     assert len(blocks) <= 4
@@ -144,7 +144,7 @@ print([layer.kernel for layer in tw.analyze(model("Sign", (3, 50)), target="sira
 """)  # fmt: skip
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_one_command_measures_a_kernel(copy: Path) -> None:
     """Its cycles and its stack: what is known of all others stays."""
     added(copy, KERNEL)
@@ -162,7 +162,7 @@ def test_one_command_measures_a_kernel(copy: Path) -> None:
     assert after == before
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_a_board_is_one_file(copy: Path) -> None:
     (_,) = added(copy, BOARD)
     assert "needs 20416 bytes, 16384 available" in script(copy, """
@@ -178,7 +178,7 @@ except tw.CompileError as error:
 """)  # fmt: skip
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_a_cluster_is_one_folder(copy: Path) -> None:
     assert folders(added(copy, CLUSTER)) == {"src/tilewright/targets/duo"}
     assert "32768 bytes of TCDM" in script(copy, """
@@ -192,7 +192,7 @@ assert _platform("duo").memories[0].size == 32768, "tilewright sim --platform du
 """)  # fmt: skip
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_an_accelerator_is_one_folder(copy: Path) -> None:
     assert folders(added(copy, ACCELERATOR)) == {"src/tilewright/targets/reluboard"}
     kernels = script(copy, """

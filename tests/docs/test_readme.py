@@ -21,7 +21,7 @@ def block_with(phrase: str) -> list[str]:
     return [TIME.sub("...", line).rstrip() for line in block.splitlines()]
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize(
     ("commands", "phrase"),
     [

@@ -77,7 +77,7 @@ def is_drawn(test: str) -> bool:
     return "hypothesis" in text or "collect(" in text
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("number", range(SAMPLE))
 def test_a_sample_of_the_cells_is_run_again(number: int, tmp_path: Path) -> None:
     cells = [

@@ -13,7 +13,7 @@ from tilewright.report.page.study_page import study_page
 PAGE = ROOT / "docs" / "report.md"
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_the_page_prints_what_it_says(tmp_path: Path) -> None:
     (section,) = sections(PAGE)
     assert section.run(tmp_path) == section.text

@@ -54,7 +54,7 @@ def test_run_that_disagrees_ends_with_one(command: Command, network: Path, tmp_p
     assert found.json["first_difference"] == "y"
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize(("options", "shift", "code"), [([], 1, 1), (["--json"], 0, 0)])
 def test_a_reader_that_has_gone_does_not_change_the_exit_code(
     network: Path, tmp_path: Path, options: list[str], shift: int, code: int

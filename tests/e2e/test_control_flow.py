@@ -22,7 +22,7 @@ from tilewright.ops import _control_flow
 from tilewright.ops._control_flow import flows
 from tilewright.planner.schedule.interpret import interpret
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(6)
 
 MOST = 5
 
@@ -45,7 +45,7 @@ def imported(model: onnx.ModelProto) -> Graph:
     return pipeline.import_model(model, max_trips=MOST)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("seed", range(12))
 def test_references_and_schedules_of_random_networks(seed: int) -> None:
     model, feeds = control_flow.network(seed)
@@ -63,7 +63,7 @@ def test_references_and_schedules_of_random_networks(seed: int) -> None:
             agree(found[name], one)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize(
     ("target", "seed"),
     [("generic", 3), ("cpu", 4), ("cortex-m4", 5), ("rv32", 6),

@@ -18,7 +18,7 @@ from tilewright.passes.fuse_requant import FUSE_REQUANT
 Build = Callable[[int], tuple[dialect.Model, list[str]]]
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("build", [dialect.cnn, dialect.transformer])
 def test_compiled_with_sums_fused(build: Build) -> None:
     """As they are imported, `test_peer_integer.py` compiles them."""

@@ -33,7 +33,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_a_sweep_from_the_file_to_the_table(command: Command, folder: Path) -> None:
     study = written(
         folder,
@@ -66,7 +66,7 @@ def test_a_sweep_from_the_file_to_the_table(command: Command, folder: Path) -> N
     assert one["metrics"]["planned_ram_bytes"] == alone.memory["planned_ram_bytes"]
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_what_is_refused_or_disagrees_is_a_row_with_its_reason(command: Command, folder: Path) -> None:
     onnx.save(model([node("Multinomial", "x", "y")], {"x": (2, 3)}, ["y"]), folder / "refused.onnx")
     study = written(
@@ -91,7 +91,7 @@ def test_what_is_refused_or_disagrees_is_a_row_with_its_reason(command: Command,
     assert command("explore", study, "-o", folder / "out", "--json").json["computed"] == 0
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_bits_of_weights_of_a_model_that_is_quantised(folder: Path) -> None:
     random = np.random.default_rng(0)
     weights = random.normal(size=(64, 32)).astype(np.float32)

@@ -24,7 +24,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return talkers.save(tmp_path_factory.mktemp("models") / "fox")
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_the_text_goes_to_stdout_and_the_figures_to_stderr(command: Command, model: Path) -> None:
     ran = command("generate", model, "A fox", *WORDS)
     assert ran.code == 0
@@ -78,7 +78,7 @@ def test_samplings_and_folders(command: Command, model: Path, tmp_path: Path) ->
     assert (tmp_path / "c/CMakeLists.txt").is_file()
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_the_text_beside_a_model_is_what_it_is_quantised_on(command: Command, tmp_path: Path) -> None:
     folder = talkers.save(tmp_path / "fox")
     assert "calibration.txt" in command("generate", folder, "A fox", *WORDS, "--quantise").err

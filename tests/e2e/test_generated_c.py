@@ -18,7 +18,7 @@ from tests.support.models import model, residual
 from tilewright import pipeline
 from tilewright.toolchain.compiler import BARE, STRICT, build_program, compile_objects, find_compiler
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(8)
 
 HOSTILE = [
     'a"b',

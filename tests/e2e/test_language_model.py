@@ -24,7 +24,7 @@ from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.passes import apply
 from tilewright.quantiser.quantise import Options, quantise
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(6)
 
 SLM = ROOT / "slm"
 needs_model = pytest.mark.skipif(not SLM.is_dir(), reason=f"no language model at {SLM}")
@@ -64,7 +64,7 @@ def test_tokens_do_not_see_later_ones(checkpoint: Checkpoint) -> None:
     assert np.abs(before[:, 3:] - after[:, 3:]).max() > 0.1
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("wide", [False, True])
 def test_the_whole_model_in_integers(checkpoint: Checkpoint, wide: bool) -> None:
     graph, random = graph_of(checkpoint, TOKENS), np.random.default_rng(1)

@@ -38,7 +38,7 @@ def test_scores_without_a_cache_are_those_with_one(model: Model) -> None:
     np.testing.assert_array_equal(last, reference_steps(decode, steps)["logits"][-1])
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_steps_cost_more_the_more_is_cached(decoding: Program) -> None:
     costs = decode_costs(decoding, CACHED + 1)
     assert len(costs) == CACHED + 1
@@ -46,7 +46,7 @@ def test_steps_cost_more_the_more_is_cached(decoding: Program) -> None:
     assert costs[0].microjoules < costs[CACHED].microjoules
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_a_decoder_that_has_read_a_text(model: Model, decoding: Program) -> None:
     """Its first call is the step that comes behind the text: the same scores in the same time."""
     steps = [feeds(1, position) for position in range(CACHED + 1)]
@@ -57,7 +57,7 @@ def test_a_decoder_that_has_read_a_text(model: Model, decoding: Program) -> None
     assert alone.cycles == pytest.approx(in_order.cycles, rel=0.03)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_modes(model: Model, capsys: pytest.CaptureFixture[str]) -> None:
     found = list(lm_modes.measure(model, [BLOCK], CACHED, [CORES, RESIDENT]))
     assert [(one.mode, one.way) for one in found] == [
@@ -86,7 +86,7 @@ def test_operators_of_no_class_are_told() -> None:
     assert lm_modes.class_of(layer) == lm_modes.OTHER  # type: ignore[arg-type]
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_cache(model: Model, capsys: pytest.CaptureFixture[str]) -> None:
     lengths = (1, 16)
     cached, whole = lm_cache.with_cache(model, 16), lm_cache.without_cache(model, lengths)

@@ -52,7 +52,7 @@ def test_quantising_a_language_model_names_its_command(command: Command, model: 
     assert error["hint"].endswith(f"tilewright quantise {model} --weights q4_0")
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("target", ["cpu", *(pytest.param(one, marks=pytest.mark.thorough) for one in ABLE[1:])])
 def test_the_others_generate_the_same(command: Command, model: Path, target: str) -> None:
     made = command("generate", model, "A fox", *WORDS, "--target", target)

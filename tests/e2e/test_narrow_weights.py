@@ -89,7 +89,7 @@ PLACES = {
 }
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("dtype", [TensorProto.INT4, TensorProto.UINT2], ids=TensorProto.DataType.Name)
 def test_on_the_virtual_soc(dtype: int, place: str) -> None:
@@ -106,7 +106,7 @@ def decode() -> Network:
     return chain(1, (1008, 256))
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("place", ["NPU, weight memory", "NPU and cores, L2", "NPU and cores, L3", "cores, L3"])
 def test_4_bits_are_faster_than_8_where_weights_bound_the_time(decode: Network, place: str) -> None:
     narrow, whole = (measure("decode", decode, place, bits) for bits in (4, 8))

@@ -39,7 +39,7 @@ def one_layer_at_a_time(graph: Graph, found: Mapping[str, Array], wanted: Mappin
     return {node.key: evaluate_node(graph, node, given)[0] for node in graph.nodes}
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("network", MODELS, ids=network_id)
 def test_every_quantised_tensor_agrees_with_onnxruntime(network: Network) -> None:
     model, feeds = load(network)
@@ -79,7 +79,7 @@ def test_no_float_is_computed_between_quantised_layers(network: Network) -> None
     assert all(graph.types[name].elements == 1 for name in graph.constants if graph.types[name].dtype == "float32")
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("network", MODELS, ids=network_id)
 def test_c_agrees_with_the_integers(network: Network) -> None:
     model, feeds = load(network)

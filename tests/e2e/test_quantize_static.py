@@ -86,7 +86,7 @@ def quantised(network: onnx.ModelProto, feeds: Feeds, folder: Path, form: str, a
     return onnx.load(folder / "int.onnx")
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("form", ["QDQ", "QOperator"])
 @pytest.mark.parametrize("activation", ["QInt8", "QUInt8"])
 @pytest.mark.parametrize("make", [mobile_network, transformer_layer])

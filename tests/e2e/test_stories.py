@@ -32,14 +32,14 @@ def same_tokens(lm: LanguageModel, prompt: str | bytes, wanted: list[int]) -> in
     return next((at for at, (one, other) in enumerate(zip(given, wanted, strict=False)) if one != other), len(given))
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_in_floating_point_the_texts_are_the_golden_ones() -> None:
     lm = LanguageModel.load(SLM / "stories260k").compile(context=64)
     for prompt, text in golden().items():
         assert same_tokens(lm, prompt, text["ids"][:40]) == 40
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_in_integers_the_next_token_is_mostly_the_golden_one() -> None:
     """Of every beginning of a golden text: a whole text is another one from the first token on that is.
 

@@ -22,7 +22,7 @@ def test_damaged_tflite_files_compile_or_are_refused() -> None:
     assert [outcome for outcome in outcomes if outcome.startswith("BUG")] == []
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_damaged_gguf_files_become_c_or_are_refused() -> None:
     outcomes = fuzz_gguf.fuzz(cases=25, seed=TURN, jobs=2)
     assert sum(outcomes.values()) == 25

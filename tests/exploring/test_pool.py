@@ -44,7 +44,7 @@ def test_a_process_that_dies_is_a_row_and_others_go_on(model: Path, tmp_path: Pa
     assert "about to die" in reason
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_a_point_that_takes_too_long_is_given_up(model: Path, tmp_path: Path) -> None:
     found = exploring.explore(study(model, "a", SLEEPS, "b"), tmp_path / "out", jobs=1, seconds=4.0)
     assert statuses(found) == {"a": "agrees", SLEEPS: "timed out", "b": "agrees"}
@@ -52,7 +52,7 @@ def test_a_point_that_takes_too_long_is_given_up(model: Path, tmp_path: Path) ->
     assert again.computed == 0
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_a_rerun_computes_what_changed_and_what_failed(model: Path, tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
     first = exploring.explore(
@@ -75,7 +75,7 @@ def test_a_full_disk_ends_the_study_and_keeps_what_is_finished(model: Path, tmp_
     assert exploring.explore(study(model, "a", "b", "c"), tmp_path / "out", jobs=1).computed == 1
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_points_leave_no_files_behind(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     exploring.explore(study(model, "a", DIES, SLEEPS), tmp_path / "out", jobs=3, seconds=2.0)
@@ -118,7 +118,7 @@ def test_an_interrupt_keeps_what_is_finished(model: Path, tmp_path: Path, number
     assert (found.computed, len(found.rows)) == (20 - finished, 20)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_a_reader_that_is_killed_takes_its_points_along(model: Path, tmp_path: Path) -> None:
     """Nothing goes on computing for nobody."""
     words = [sys.executable, "-c", DRIVER.replace("waits", SLEEPS), str(model), "-o", str(tmp_path / "out")]

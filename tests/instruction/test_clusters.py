@@ -21,7 +21,7 @@ from tilewright.run.kernel_bench import Case, measure
 from tilewright.target.settings import Settings
 from tilewright.targets.bare.dots import cycles
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(8)
 
 
 def made(graph: Graph, target: str, *places: str) -> Program:

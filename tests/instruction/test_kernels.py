@@ -26,7 +26,7 @@ from tilewright.target.peak import Peak
 from tilewright.targets.microcontroller.dots import DOT_KERNELS
 from tilewright.targets.rv32.target import TARGET as RV32
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(6)
 
 KINDS = ("double", "half_up", "none")
 """Signed bytes with TensorFlow Lite's requantisation, unsigned ones, totals."""

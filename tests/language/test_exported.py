@@ -20,7 +20,7 @@ from tilewright.language.reference import ReferenceSession
 from tilewright.language.soc_session import SocSession
 from tilewright.language.talking import Request, Said
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(8)
 
 PROMPT, GIVEN = "A fox met", 12
 SIZES = {"context": 40, "block": 4}
@@ -103,7 +103,7 @@ def test_in_integers(style: Style, tmp_path: Path) -> None:
     assert generated(lm) == reference(lm)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_on_a_virtual_soc(tmp_path: Path) -> None:
     folder = exported.save(tmp_path, pair(Style(groups=2)), CONFIG)
     lm = LanguageModel.load(folder).compile("siracusa", quantise=QUANTISING, **SIZES)

@@ -44,7 +44,7 @@ from tilewright.toolchain.compiler import (
     link_objects,
 )
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(6)
 
 QUANTISING = Quantising(talkers.TEXT, learn_rounding=False, samples=3)
 SIZES = {"context": 40, "block": 4}
@@ -148,7 +148,7 @@ def test_integers_only_means_no_float_instruction(on_siracusa: LanguageModel, fo
     assert list(float_instructions(session.elf.read_bytes())) == []
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_float_instructions_are_found_where_there_are_some(folder: Path) -> None:
     session = LanguageModel.load(folder).compile("siracusa", **SIZES).build()
     assert isinstance(session, SocSession)
@@ -190,7 +190,7 @@ def test_who_stops_listening_still_learns_what_was_said(model: LanguageModel) ->
     assert 0 < model.last.tokens < 20
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_the_folder_builds_and_talks(model: LanguageModel, tmp_path: Path) -> None:
     files = model.save(tmp_path / "c")
     assert {"CMakeLists.txt", "main.c", "fox.h", "fox.weights", "decode/network.c", "prefill/network.c"} <= {*files}
@@ -215,7 +215,7 @@ def test_the_folder_builds_and_talks(model: LanguageModel, tmp_path: Path) -> No
         assert b"the weights cannot be read, or are of another model" in found.stderr
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_weights_may_be_part_of_the_program(model: LanguageModel, tmp_path: Path) -> None:
     model.save(tmp_path / "c")
     files = model.save(tmp_path / "c", "c")  # over one with a file
@@ -294,7 +294,7 @@ def test_contexts_in_c(model: LanguageModel, tmp_path: Path) -> None:
     assert first == again != greedy == other
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_the_folder_for_a_chip_has_its_program_and_runtime(on_siracusa: LanguageModel, tmp_path: Path) -> None:
     files = set(on_siracusa.save(tmp_path / "c"))
     assert {"cluster_program.c", "program_prepare.h", "runtime/crt0.S", "fox.h"} <= files
@@ -523,7 +523,7 @@ def test_names_that_files_have_already(folder: Path) -> None:
     assert model_name("Math") == "model_math"
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_a_vocabulary_that_was_rounded_up(tmp_path: Path) -> None:
     """Models have rows for tokens that their tokenizer does not know."""
     lm = LanguageModel.load(talkers.save(tmp_path / "fox", vocab_size=264)).compile(**SIZES)

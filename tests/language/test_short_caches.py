@@ -42,7 +42,7 @@ def read_in(lm: LanguageModel, *sizes: int) -> Array:
     return session.scores()
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("form", ["q8_0", "f16"])
 @pytest.mark.parametrize("name", MODELS)
 def test_tokens_have_the_same_scores_however_they_are_read(name: str, form: str, tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_tokens_have_the_same_scores_however_they_are_read(name: str, form: str,
     np.testing.assert_allclose(at_once, reading.logits, atol=0.01 * np.abs(reading.logits).max())
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_a_state_fits_a_cache_of_its_kind(tmp_path: Path) -> None:
     short, long = (compiled(tmp_path, MODELS["llama"], "f16", cache=cache) for cache in (None, "f32"))
     states = [lm.session() for lm in (short, long)]

@@ -97,7 +97,7 @@ def test_more_time_is_never_worse() -> None:
     assert first_fit.lower_bound <= searched.lower_bound
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("seed", range(4))
 def test_zero_waste_of_many_is_found(seed: int) -> None:
     problem = zero_waste(seed, buffers=80, steps=40, units=4096)

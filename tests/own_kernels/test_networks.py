@@ -127,7 +127,7 @@ def test_the_folder_is_complete(tmp_path: Path) -> None:
     subprocess.run(["cmake", "--build", str(tmp_path / "build")], check=True, capture_output=True)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 @needs_cmsis
 def test_cmsis_nn() -> None:
     """All but the softmax, to the bit."""

@@ -217,7 +217,7 @@ def tried(work: Callable[[], None]) -> Applied:
     return found
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_every_pass_changes_numbers_no_more_than_it_states() -> None:
     found = [tried(compile_all), tried(apply_some)]
     assert [text for one in found for text in one.wrong] == []

@@ -40,7 +40,7 @@ def case(request: pytest.FixtureRequest) -> tuple[Program, Profiled]:
     return profiled(request.param)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_watching_changes_no_cycle(case: tuple[Program, Profiled]) -> None:
     program, found = case
     assert found.profile.cycles == program.run(program.random_inputs()).cycles

@@ -42,7 +42,7 @@ def model(kind: str, direction: str = "forward") -> ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("kind", GATES)
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
 def test_cells_are_integer_and_near_the_floats(kind: str, direction: str) -> None:

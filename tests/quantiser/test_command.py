@@ -18,7 +18,7 @@ from tilewright.ir.evaluate import evaluate
 from tilewright.ir.types import Array
 from tilewright.passes import apply
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(6)
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ main(sys.argv[1:])
 """
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
 def test_a_signal_while_several_processes_work(folder: Path, name: str, code: int) -> None:
     """They end soon and without a word, and there is no file."""
@@ -164,7 +164,7 @@ def test_a_signal_while_several_processes_work(folder: Path, name: str, code: in
     assert {path.name for path in folder.iterdir()} == {"net.onnx", "s.npz", "labels.npy"}
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_widths_for_a_budget(folder: Path, command: Command) -> None:
     words = ("quantise", folder / "net.onnx", "--data", folder / "s.npz", "-o", folder / "q.onnx", "--processes", "1")
     ran = command(*words, "--target", "siracusa", "--min-snr", "15", "--front", folder / "front.svg")

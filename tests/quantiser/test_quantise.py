@@ -29,7 +29,7 @@ from tilewright.quantiser.samples.samples import samples_of
 from tilewright.quantiser.samples.stream import Walk, silent
 from tilewright.quantiser.widths import ALL_EIGHT, Width, Widths
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(8)
 
 ALONE = Options(processes=1)
 CASES = {
@@ -80,7 +80,7 @@ def test_the_report_says_what_the_network_does(name: str) -> None:
     assert {"name", "width", "snr_db", "hint"} <= {*text["layers"][0]}
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_several_processes_find_the_same() -> None:
     data = images(48)
     alone, both = (quantise(classifier(), data, Options(processes=count)) for count in (1, 2))

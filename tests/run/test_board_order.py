@@ -57,7 +57,7 @@ def seen(case: str) -> tuple[Schedule, tuple[str, ...]]:
     return schedule, found
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("case", CASES)
 def test_the_core_does_what_the_program_says(case: str) -> None:
     schedule, found = seen(case)

@@ -72,7 +72,7 @@ def test_programs_do_nothing_that_the_other_simulator_does_not_take(case: str) -
     assert run(elf, misuse=True) == run(elf, misuse=False), "the same output in the same cycles"
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("case", [*CASES, *IN_L3])
 def test_no_program_header_covers_l1(case: str) -> None:
     """Whatever a program has there: variables, stacks and buffers do."""
@@ -91,7 +91,7 @@ def test_no_code_lies_in_l1(case: str) -> None:
     assert "tw_l1_code" not in elf.symbols
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("case", ["NPU", "cluster only"])
 def test_code_in_l1_is_asked_for(case: str) -> None:
     """It is faster here, loads like all else, and cores there are what the other simulator does not take."""

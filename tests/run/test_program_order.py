@@ -158,7 +158,7 @@ def in_bytes(event: TileEvent, groups: Mapping[int, int], is_queued: bool) -> tu
     return () if is_queued and isinstance(event, AwaitJob) else (event,)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("what", C_FAULTS)
 def test_other_c_is_found(what: str) -> None:
     run = recorded(*C_FAULTS[what])

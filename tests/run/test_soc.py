@@ -17,7 +17,7 @@ from tests.support.networks import label, models
 from tests.support.stand_ins import quantised_classifier, quantised_residual
 from tilewright.target.settings import Settings
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(6)
 
 SETTINGS = [
     Settings(cores, l1, None, home, buffering, engines, 1.0, weight_memory)
@@ -81,7 +81,7 @@ def test_operands_of_concats_that_fit_in_no_part(l1: int) -> None:
     assert check.agrees, str(check.first_difference)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize(
     ("network", "l2", "ahead"), [(large_tables, 400_000, 0), (large_tables, 650_000, 1), (large_constants, 170_000, 1)]
 )

@@ -22,7 +22,7 @@ from tilewright.run.soc import SocProgram
 from tilewright.sim.program.frames import Frames, Function, _read, frames_of
 from tilewright.target.settings import Settings
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(8)
 
 fast = pytest.mark.fast
 UNOPTIMISED = (*soc.WARNINGS, "-O0")

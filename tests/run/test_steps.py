@@ -31,7 +31,7 @@ from tilewright.run.steps import stacked
 from tilewright.target.settings import DEFAULT, Settings
 from tilewright.toolchain.compiler import BARE, STRICT, build_program, find_compiler
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(8)
 
 STEPS = 5
 

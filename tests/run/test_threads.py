@@ -27,7 +27,7 @@ from tilewright.target.processors import check_threads_here
 from tilewright.target.settings import Settings
 from tilewright.toolchain.compiler import BARE, STRICT, build_program, find_compiler
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(6)
 
 PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
 several = pytest.mark.skipif(PROCESSORS < 2, reason="needs two processors")
@@ -101,7 +101,7 @@ def test_a_copy_of_the_process_computes_alone(made: Program, x: Array) -> None:
     assert os.waitpid(child, 0)[1] == 0
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_the_folder_builds(made: Program, tmp_path: Path) -> None:
     made.save(tmp_path / "c")
     sources = sorted((tmp_path / "c").rglob("*.c"))

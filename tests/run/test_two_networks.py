@@ -35,7 +35,7 @@ from tilewright.target.settings import Settings
 from tilewright.toolchain.compiler import compile_objects, find_cross_compiler, link_objects
 from tilewright.version import VERSION
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(8)
 
 CLUSTERS = ("siracusa", "quad", "snitch", "minpool")
 RUNS = 2

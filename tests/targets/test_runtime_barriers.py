@@ -100,7 +100,7 @@ def assembly(target: Target, folder: Path, source: str, function: str) -> list[s
     return [line for line in lines if line and not line.startswith(".")]
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize(("name", "source", "wait"), cases(WAITS))
 def test_memory_is_read_again_after_a_wait(name: str, source: str, wait: str, tmp_path: Path) -> None:
     """`data` keeps its address in a register, so that each read of it is one load through that."""
@@ -111,7 +111,7 @@ def test_memory_is_read_again_after_a_wait(name: str, source: str, wait: str, tm
     assert len(loads) == 2, "\n".join(found)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize(("name", "source", "start"), cases(STARTS))
 def test_memory_is_written_before_others_start(name: str, source: str, start: str, tmp_path: Path) -> None:
     """Two values one after the other: without a barrier the first is never written."""

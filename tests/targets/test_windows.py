@@ -22,7 +22,7 @@ def check_windows(target: str, count: int) -> None:
     assert [verdict for verdict in verdicts(cases, Place(target, is_watched=True)) if verdict.status != RIGHT] == []
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("target", ["cpu", "generic"])
 def test_windows_in_the_padding_on_this_machine(target: str) -> None:
     check_windows(target, 12)

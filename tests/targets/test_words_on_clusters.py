@@ -51,7 +51,7 @@ ON_CLUSTERS = [(name, source) for name in ("snitch", "minpool") for source in WO
 """MinPool has another kernel of sums."""
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize(("name", "source"), ON_CLUSTERS)
 def test_words(name: str, source: str) -> None:
     target = targets.find(name)

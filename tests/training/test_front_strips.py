@@ -130,7 +130,7 @@ def test_what_others_read_is_not_in_front() -> None:
     assert in_front_strips(known, "a1", 4) is not None
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_a_budget_that_only_strips_keep_to() -> None:
     """As C: the same losses and weights as numpy's."""
     training = training_of(images(FALLING), IN_PLACE)

@@ -98,7 +98,7 @@ def test_a_budget_recomputes_with_the_old_weights() -> None:
     assert all((found.weights[name] == wanted.weights[name]).all() for name in joined.weights)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("target", ["generic", "siracusa", "cortex-m4"])
 def test_a_loss_that_is_no_number_changes_nothing(target: str) -> None:
     model = LearnerC(compile_training(updated_in_step(line()), target))

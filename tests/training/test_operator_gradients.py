@@ -99,7 +99,7 @@ def test_convolutions(drawn: Case) -> None:
     derivatives.check(drawn.op, drawn.arrays)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @given(transposed())
 @examples(40)
 def test_transposed_convolutions(drawn: Case) -> None:

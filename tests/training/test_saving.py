@@ -49,7 +49,7 @@ def test_gradients_are_not_saved(model: LearnerC) -> None:
         one.update()
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_a_power_cut_at_every_byte_leaves_older_weights(model: LearnerC, tmp_path: Path) -> None:
     write_sources(model, tmp_path, {"cut.c": (Path(__file__).parent / "cut.c").read_text()})
     flags = ["-std=c99", "-O1", "-g0", "-fPIC", "-I.", "-DTW_LEARNER_WRITE=cut_write"]

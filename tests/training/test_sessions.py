@@ -13,7 +13,7 @@ from tilewright.training.sessions import session
 TARGETS = ["generic", "cpu", "siracusa", "snitch", "cortex-m4", "rv32"]
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("target", TARGETS)
 def test_steps_updates_and_inference_share_weights(target: str) -> None:
     running = session(LearnerC(compile_training(line(), target)))

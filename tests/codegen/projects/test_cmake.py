@@ -50,7 +50,7 @@ def check_board(tmp_path: Path, toolchain: str, target: str) -> None:
     assert machine.stdout.startswith(result())
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_a_board(tmp_path: Path) -> None:
     check_board(tmp_path, "zig", "cortex-m4")
 

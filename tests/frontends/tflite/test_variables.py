@@ -18,7 +18,7 @@ from tilewright.ir.types import Array
 from tilewright.program import compile_model
 from tilewright.run.steps import reference_steps
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(6)
 
 HANDLE = T("int8", (), kind="RESOURCE")
 NETWORKS = [detector, *models("tflite_streaming/*.tflite")]
@@ -135,7 +135,7 @@ def by_micro(model: bytes, inputs: Array) -> Array:
     return np.stack(found)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("target", ["generic", "siracusa"])
 @pytest.mark.parametrize("network", NETWORKS, ids=network_id)
 def test_wake_words_equal_tensorflow_lite_micros(network: Network, target: str) -> None:
@@ -150,7 +150,7 @@ LOGIT, LAST_STATE = 0, 1
 INSIDE_TRAINED = (67, 64)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize(("target", "inside"), [("generic", LOGIT), ("siracusa", LOGIT), ("siracusa", LAST_STATE)])
 @pytest.mark.parametrize("network", NETWORKS, ids=network_id)
 def test_wake_words_equal_tensorflow_lite_micro_inside(network: Network, target: str, inside: int) -> None:

@@ -42,7 +42,7 @@ def test_matches_are_those_of_python(expression: str, text: str) -> None:
         assert ours.end(text, at) == (wanted.end() if wanted else -1)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("expression", [GPT2, LLAMA3, QWEN2, O200K, DEEPSEEK])
 def test_words_are_those_of_the_package(expression: str) -> None:
     split = package().pre_tokenizers.Split(package().Regex(expression), "isolated")

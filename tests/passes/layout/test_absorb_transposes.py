@@ -274,7 +274,7 @@ def networks(draw: st.DrawFn) -> Graph:
     return small.graph(*dict.fromkeys([made[-1], draw(st.sampled_from(made[2:]))]))
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @examples(100)
 @given(networks())
 def test_random_networks(graph: Graph) -> None:

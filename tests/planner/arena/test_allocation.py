@@ -184,7 +184,7 @@ def graphs(draw: st.DrawFn) -> Graph:
     return builder.build()
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @examples(150)
 @given(graphs())
 def test_no_plan_changes_a_result(graph: Graph) -> None:

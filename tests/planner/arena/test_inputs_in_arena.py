@@ -54,7 +54,7 @@ def test_only_boards_have_it() -> None:
     assert not scheduled(network(), "generic").inputs
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_programs_agree() -> None:
     program = Program(Compiled(*pipeline.stages(network(), "cortex-m4")), "", None, 0.0)
     assert program.check().agrees

@@ -93,7 +93,7 @@ def test_rows_that_are_an_output_are_copied_there(is_reshaped: bool) -> None:
     assert "Slice" in kinds(scheduled(builder.build()))
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_in_c(monkeypatch: pytest.MonkeyPatch) -> None:
     run_graph(in_rows(), FEEDS, NATIVE, monkeypatch)
 

@@ -43,7 +43,7 @@ def planned(copied: int) -> pipeline.Compiled:
     return pipeline.Compiled(*pipeline.stages(network(), TARGET, settings=Settings(copied_weights=copied)))
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_copies_are_read_sooner() -> None:
     x = np.random.default_rng(4).integers(-128, 128, SHAPE).astype(np.int8)
     cycles = []

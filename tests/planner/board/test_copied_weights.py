@@ -61,7 +61,7 @@ def test_none_where_ram_is_full() -> None:
     assert found.copied_bytes <= 64
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_fewer_cycles_and_the_same_results() -> None:
     results = []
     for copied in (0, 10**6):

@@ -193,7 +193,7 @@ def generated(schedule: Schedule) -> dict[str, str]:
     return {file: text for file, text in texts.items() if not file.startswith(("kernels/", "runtime/"))}
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("name", sorted(NETWORKS))
 def test_faults_in_the_data_of_schedules_are_found(name: str) -> None:
     """Every one that generated C would show; parameters and working memory may lie elsewhere."""

@@ -139,7 +139,7 @@ def is_same(found: Mapping[str, Array], wanted: Mapping[str, Array]) -> bool:
     return all(np.array_equal(found[name], wanted[name], equal_nan=True) for name in wanted)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("round_", range(ROUNDS))
 def test_faults_in_the_data_of_schedules_are_found(round_: int) -> None:
     """Every one that generated C would show."""

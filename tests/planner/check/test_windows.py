@@ -26,7 +26,7 @@ NETWORKS = ("windows", "broadcasts", "cached", "gates", "joined_in_little_room")
 FAULTS, ROUNDS = 20, 10
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("round_", range(ROUNDS))
 def test_faults_in_shapes_are_found(round_: int) -> None:
     """Every one that generated C would show."""

@@ -26,7 +26,7 @@ from tilewright.profiling.memory_map import memory_maps
 from tilewright.target.settings import Settings
 from tilewright.targets import find
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(8)
 
 MEMORIES = find("siracusa").paths
 RESERVED = MEMORIES.home.reserved

@@ -64,7 +64,7 @@ def test_kernels_take_the_tiles_that_they_get(name: str, l1: int) -> None:
             assert unsupported_reason is None or kernel.stem in CHOOSY, (kernel.stem, indices, unsupported_reason)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @examples(6)
 @given(seed=st.integers(0, 10_000), settings=st.sampled_from(ALL_SETTINGS))
 def test_random_networks(seed: int, settings: Settings) -> None:

@@ -53,7 +53,7 @@ def picked(found: Variants, indices: dict[str, int]) -> Params:
     return found.params[at]
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("operator", CUT_OPERATORS, ids=lambda operator: operator.__name__)
 @examples(5)
 @given(data=st.data())

@@ -23,7 +23,7 @@ from tilewright.quantiser.width_search.sensitivity import noises, weights_by_bit
 from tilewright.quantiser.widths import Width, Widths
 from tilewright.target.settings import Settings
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(8)
 
 OPTIONS = Options(processes=1)
 
@@ -59,7 +59,7 @@ def found() -> Search:
     return searched("min_snr", 20.0)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_a_ratio_is_reached_at_the_least_cost(found: Search) -> None:
     assert found.chosen.snr_db >= 20.0
     better = [point for point in found.points if point.snr_db >= 20.0]
@@ -106,7 +106,7 @@ def test_points_say_what_they_are(found: Search) -> None:
     assert [point["cycles"] for point in said["front"]] == sorted(point["cycles"] for point in said["front"])
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_16_bits_bring_no_floats() -> None:
     """GELU has an integer form for bytes alone."""
     net = Net(1, 6, 16)
@@ -143,7 +143,7 @@ def reached() -> Search:
     return with_floats("min_snr", 30.0)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_floats_are_taken_where_neither_8_nor_16_bits_hold(reached: Search) -> None:
     assert max(fixed_widths("int8"), fixed_widths("int16")) < 10
     assert reached.chosen.snr_db >= 30.0

@@ -58,7 +58,7 @@ def test_it_loads_alone(browser: Any, tmp_path: Path, of: str, size: dict[str, i
     assert paper == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 24, 29)")
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_the_marks_are_there(browser: Any, tmp_path: Path) -> None:
     _, profile = profiled()
     layers = len(profile.profile.layers)
@@ -71,7 +71,7 @@ def test_the_marks_are_there(browser: Any, tmp_path: Path) -> None:
     assert any(ENDS_SCRIPT in said for said in found.view.locator("#graph title").all_text_contents())
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_the_graph_is_whole_and_moves(browser: Any, tmp_path: Path) -> None:
     found = opened(browser, tmp_path, page(), NARROW)
     graph = found.view.locator("#graph svg")
@@ -100,7 +100,7 @@ def test_the_graph_is_whole_and_moves(browser: Any, tmp_path: Path) -> None:
     assert found.said == []
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_titles_of_axes_stand_clear_and_boxes_have_names(browser: Any, tmp_path: Path) -> None:
     found = opened(browser, tmp_path, page())
     title = found.view.locator("#timeline .xtitle").bounding_box()
@@ -111,7 +111,7 @@ def test_titles_of_axes_stand_clear_and_boxes_have_names(browser: Any, tmp_path:
     assert found.view.locator("[id^=memory-] .bartext").count() > 3
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_no_button_sends_a_chart_away(browser: Any, tmp_path: Path) -> None:
     found = opened(browser, tmp_path, study_page(study()))
     titles = found.view.evaluate("[...document.querySelectorAll('.modebar-btn')].map((one) => one.dataset.title)")
@@ -123,7 +123,7 @@ def test_no_button_sends_a_chart_away(browser: Any, tmp_path: Path) -> None:
     assert found.said == []
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_another_picture_is_chosen(browser: Any, tmp_path: Path) -> None:
     found = opened(browser, tmp_path, page())
     found.view.locator("#layers .choice").select_option(label="time of the cores")
@@ -132,7 +132,7 @@ def test_another_picture_is_chosen(browser: Any, tmp_path: Path) -> None:
     assert found.said == []
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_the_timeline_zooms_to_a_layer(browser: Any, tmp_path: Path) -> None:
     _, profile = profiled()
     found, layer = opened(browser, tmp_path, page()), profile.profile.layers[1]
@@ -143,7 +143,7 @@ def test_the_timeline_zooms_to_a_layer(browser: Any, tmp_path: Path) -> None:
     assert end - start < 1.1 * layer.cycles
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_a_point_is_named_under_the_pointer(browser: Any, tmp_path: Path) -> None:
     found = opened(browser, tmp_path, study_page(study()))
     point = found.view.locator("#pareto .points path").first
@@ -155,7 +155,7 @@ def test_a_point_is_named_under_the_pointer(browser: Any, tmp_path: Path) -> Non
     assert "kws on" in (named.text_content() or "")
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_the_table_sorts_and_filters(browser: Any, tmp_path: Path) -> None:
     found = opened(browser, tmp_path, study_page(study()))
     head = found.view.locator("#table th", has_text="cycles").first

@@ -73,7 +73,7 @@ def check_word(word: int, operation: Operation, tag: str) -> None:
     check_code(word.to_bytes(4, "little"), "rv32", operation, tag)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("suffix", WIDTHS)
 @pytest.mark.parametrize("name", simd(8))
 def test_simd_corev(name: str, suffix: str) -> None:

@@ -179,7 +179,7 @@ def quiet(word: int) -> int:
     return word | 0x00400000 if word & 0x7F800000 == 0x7F800000 and word & 0x007FFFFF else word
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("signals", [True, False])
 def test_random_float(signals: bool, seed: int) -> None:

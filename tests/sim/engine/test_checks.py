@@ -97,7 +97,7 @@ OFFSET = "(void)N(4); N(0x20 + 4 * 21) = -128; N(0x20 + 4 * 23) = {configuration
 OPEN = f"{SET_UP}; {TRANSFER}"
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize(
     ("fault", "found"),
     [

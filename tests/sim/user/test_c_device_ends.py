@@ -12,7 +12,7 @@ from tilewright.bringup.skeleton import new_folder
 from tilewright.errors import CompileError
 from tilewright.sim.user.watchdog import VARIABLE
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(6)
 
 ENDLESS = "volatile int again = 1; while (again) { } "
 

@@ -22,7 +22,7 @@ from tilewright.ops.qlinearrownorm import QLinearRowNorm
 from tilewright.ops.quantizelinear import QuantizeLinear
 from tilewright.target.settings import Settings
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(8)
 
 TARGETS = ("cortex-m4", "cortex-m0plus", "rv32")
 
@@ -127,7 +127,7 @@ def attention(random: Generator, far: bool) -> Case:
     return op, [q, k, v, *rest]
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize(
     ("target", "kernel"),
     [

@@ -22,7 +22,7 @@ from tilewright.ops.qlinearreducemean import QLinearReduceMean
 from tilewright.ops.transpose import Transpose
 from tilewright.target.settings import Settings
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(8)
 
 
 def run(cases: Sequence[Case], target: str = "cortex-m4") -> set[str]:

@@ -19,7 +19,7 @@ from tilewright.ops.matmul import MatMul
 from tilewright.target.settings import Settings
 from tilewright.targets.cortex_m.depthwise_taps import row_words
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(8)
 
 WINDOWS = ((5, 5), (7, 7), (5, 5), (1, 5), (7, 1), (4, 6), (2, 8), (1, 9), (9, 9), (3, 11), (1, 31), (6, 2))
 
@@ -56,7 +56,7 @@ def depthwise(random: Generator, kind: str, kernel: tuple[int, int]) -> Case:
     return replace(op, requant=scaling), [x, w, bias, mul, add]
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("target", ["cortex-m4", "cortex-m7"])
 def test_windows_of_any_size(target: str) -> None:
     random = default_rng(31)

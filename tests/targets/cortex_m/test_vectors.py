@@ -46,7 +46,7 @@ from tilewright.run import kernel_bench
 from tilewright.targets.cortex_m import vector_forms as forms
 from tilewright.targets.cortex_m import vector_offers
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(8)
 
 GCC = "arm-none-eabi-gcc"
 

@@ -57,7 +57,7 @@ def test_every_kernel_is_there(processor: str) -> None:
     assert kernels >= set(generic.KERNELS)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_weights_in_16_bits_are_taken(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph, feeds = short(dtype, is_last=False)

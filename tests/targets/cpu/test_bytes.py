@@ -32,7 +32,7 @@ from tilewright.target.processors import NATIVE, Dot, vectors_of
 from tilewright.targets.cpu import packed_forms as forms
 from tilewright.targets.cpu import packed_offers
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(8)
 
 EXTREMES = (-128, 127)
 

@@ -73,6 +73,6 @@ def test_rows_are_written(dtype: str, processor: str, monkeypatch: pytest.Monkey
     assert run_on(found, processor, monkeypatch, inputs=3) == {"write_cache"}
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_all_threads_have_a_share() -> None:
     check_kernels(cases("float16"), 3e-6, target="cpu", settings=Settings(threads=2))

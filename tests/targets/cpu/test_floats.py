@@ -46,7 +46,7 @@ from tilewright.targets.cpu.concat_slices import READ_SLICES, ConcatSlices, all_
 from tilewright.targets.cpu.deep_groups import WIDEN_GROUPS, all_widened
 from tilewright.targets.cpu.read_transposed import READ_TRANSPOSED
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(8)
 
 WIDTHS = (16, 32, 64)
 ACTIVATIONS: tuple[Op | None, ...] = (None, Relu(), Clip(0.0, 6.0), HardSwish(), Gelu())
@@ -182,7 +182,7 @@ def test_forms_mean_what_they_stand_for(width: int) -> None:
             same(found, op.numpy(*arrays))
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize(
     "width",
     [pytest.param(one, marks=[] if one == vectors_of(NATIVE).bytes else [pytest.mark.thorough]) for one in WIDTHS],

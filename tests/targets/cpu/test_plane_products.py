@@ -18,7 +18,7 @@ from tilewright.ops.convinputgrad import ConvInputGrad
 from tilewright.ops.convweightgrad import ConvWeightGrad
 from tilewright.ops.relu import Relu
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(8)
 
 SHAPES = (
     # batch, channels and filters of a group, groups, image, window, strides, dilations, padding

@@ -103,7 +103,7 @@ def model(random: Generator) -> Model:
     return made
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("processor", PROCESSORS_TESTED)
 def test_layers_equal_numpy(processor: str, monkeypatch: pytest.MonkeyPatch) -> None:
     needs(processor)
@@ -149,7 +149,7 @@ def test_scales_with_more_axes_stay() -> None:
     assert [node.op.kind for node in graph.nodes].count("ScaledProduct") == 1
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("name", HYBRID)
 def test_floats_with_small_weights(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """TensorFlow Lite's: rows have a scale each, images a zero point."""

@@ -126,7 +126,7 @@ def test_files_say_what_nodes_compute(seed: int) -> None:
     assert taken >= 4
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("seed", [*range(3), ROWS, ROWS + 1])
 def test_streams_give_what_nodes_give(seed: int) -> None:
     pytest.importorskip("ethosu.vela", reason=REASON)

@@ -9,7 +9,7 @@ from tests.support.attention_cases import MAKERS
 from tests.support.checks import check_kernels
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("kind", MAKERS)
 def test_attention(kind: str) -> None:
     random = np.random.default_rng(3)

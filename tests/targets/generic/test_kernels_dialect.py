@@ -25,7 +25,7 @@ from tilewright.ops.requantizedadd import RequantizedAdd
 from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.trueintegerdiv import TrueIntegerDiv
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(6)
 
 TYPES = sorted(INTEGERS)
 RANDOM = np.random.default_rng(2)

@@ -26,7 +26,7 @@ from tilewright.ops.softplus import Softplus
 from tilewright.ops.sub import Sub
 from tilewright.ops.where import Where
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(6)
 
 DTYPES = ("float32", "bool", "int8", "uint8", "int32", "int64", "uint64")
 """Of types that C treats alike (a narrow integer is a narrow integer) one stands for the others."""

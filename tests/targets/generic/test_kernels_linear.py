@@ -30,7 +30,7 @@ from tilewright.ops.sigmoid import Sigmoid
 from tilewright.ops.swish import Swish
 from tilewright.ops.tanh import Tanh
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(6)
 
 
 def collect(strategy: st.SearchStrategy[Case], count: int) -> list[Case]:
@@ -53,7 +53,7 @@ def collect(strategy: st.SearchStrategy[Case], count: int) -> list[Case]:
 RANDOM = linear_cases.CASES | {"MatMul": linear_cases.matmuls(columns=50)}
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("kind", RANDOM)
 def test_random_cases(kind: str) -> None:
     check_kernels(collect(RANDOM[kind], 60))

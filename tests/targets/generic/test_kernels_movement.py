@@ -32,7 +32,7 @@ INDEXED = (
 OTHERS = ("TopK", "GridSample", "FFT", "MatMulNBits", "Cast of stored floats")
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("kinds", [COPIES, INDEXED, OTHERS], ids=["copies", "indexed", "others"])
 def test_kernels_equal_numpy(kinds: tuple[str, ...]) -> None:
     random = np.random.default_rng(7)

@@ -156,7 +156,7 @@ def functions() -> list[Case]:
     ] + [(QLinearSteps(), [x, integers(RANDOM, to, (2**size,))]) for to in ("int8", "uint8") for size in (1, 7, 12, 16)]
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_kernels() -> None:
     check_kernels(
         [

@@ -27,7 +27,7 @@ from tilewright.toolchain.object_cache import ObjectCache, bound
 from tilewright.toolchain.read_before import begin_with
 from tilewright.toolchain.zig_clang import clang_of, clang_options, same_options
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(8)
 
 READ = "-fsyntax-only"
 OPTIMISED = "-Og"

@@ -71,7 +71,7 @@ def kinds(graph: Graph) -> Counter[str]:
     return Counter(f"{layer.engine} {layer.node.op.kind}" for layer in pipeline.prediction(graph, "gpu").layers)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("name", FORMATS)
 def test_one_row(name: str) -> None:
     graph, feeds = layer(name, 1, max(KNOWN[name].elements, 96))
@@ -81,7 +81,7 @@ def test_one_row(name: str) -> None:
     check_graph(graph, feeds, ROUNDING, is_quick=True, target="gpu")
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("name", FORMATS)
 def test_several_rows(name: str) -> None:
     graph, feeds = layer(name, 5, max(KNOWN[name].elements, 96))

@@ -112,7 +112,7 @@ def test_the_processor_waits_for_arrays_within_reach(fake: Fake) -> None:
     assert fake.contexts == 0
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_memory_is_given_back(fake: Fake) -> None:
     """Also where somebody takes a capsule, or leaves it."""
     f = fake.load(network(False))

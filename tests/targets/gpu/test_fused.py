@@ -41,7 +41,7 @@ from tilewright.target.settings import Settings
 from tilewright.targets.gpu.depthwise import DepthwiseConv
 from tilewright.targets.gpu.rotate import Rotate
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(6)
 
 LAST_TAP = Conv(channels_last=True, activation=Relu())
 Fed = tuple[Graph, dict[str, Array]]

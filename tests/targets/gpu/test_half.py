@@ -84,7 +84,7 @@ def test_memory_is_half() -> None:
     assert half < 0.7 * whole
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_a_network_agrees() -> None:
     settings = Settings(precision="fp16")
     compiled = pipeline.Compiled(*pipeline.stages(network(), "gpu", settings=settings))
@@ -95,7 +95,7 @@ def test_a_network_agrees() -> None:
     assert 0.0 < check.imported.outputs[0].relative < 5e-3
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_results_beyond_the_range_do_not_agree() -> None:
     settings = Settings(precision="fp16")
     compiled = pipeline.Compiled(*pipeline.stages(network(1e4), "gpu", settings=settings))

@@ -15,7 +15,7 @@ from tilewright.ops.softmax import Softmax
 from tilewright.target.kernel import Kernel
 from tilewright.targets.gpu import plain
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(6)
 
 SHAPES = {1: [(4, 33)], 2: [(3, 5, 33), (5, 1)], 3: [(3, 1, 7), (5, 7), (2, 3, 5, 1)]}
 MAKERS = {**movement.MAKERS, **reductions.MAKERS, **quantised.MAKERS, **dialect_cases.MAKERS}

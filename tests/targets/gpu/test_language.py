@@ -67,7 +67,7 @@ def check(lm: LanguageModel, wanted: tuple[list[int], np.ndarray]) -> None:
         one.read([1])
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_as_c(folder: Path, wanted: tuple[list[int], np.ndarray]) -> None:
     lm = LanguageModel.load(folder).compile("gpu", settings=Settings(gpu="host"), **SIZES)
     layers = [*lm.compiled.modes.decoding.schedule.layers, *lm.compiled.modes.writers["prefill"].schedule.layers]
@@ -80,7 +80,7 @@ def test_as_c(folder: Path, wanted: tuple[list[int], np.ndarray]) -> None:
         lm.save(folder / "c", weights="c")
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_on_a_driver(fake: Fake, folder: Path, wanted: tuple[list[int], np.ndarray]) -> None:
     lm = LanguageModel.load(folder).compile("gpu", settings=Settings(gpu="cuda"), **SIZES)
     fake.provide(dict(lm.compiled.texts()))
@@ -93,7 +93,7 @@ def test_on_a_driver(fake: Fake, folder: Path, wanted: tuple[list[int], np.ndarr
         lm.session().read([1, 2, 3])
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_windows(tmp_path: Path) -> None:
     """Of layers that see a few tokens."""
     talkers.save(tmp_path, architectures=["MistralForCausalLM"], model_type="mistral", sliding_window=9)

@@ -41,7 +41,7 @@ from tilewright.toolchain.compiler import (
 from tilewright.toolchain.opencl_c.devices import FORMS, device_code
 from tilewright.toolchain.opencl_c.text import opencl_c
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(8)
 
 HEADERS = Path(plain.__file__).parent / "opencl"
 FAILURES = {

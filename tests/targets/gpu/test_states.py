@@ -66,7 +66,7 @@ def test_where_states_are(fake: Fake, on_processor: bool) -> None:
     assert ("counter_kept" in fake.text) == (not on_processor)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_contexts_have_states_of_their_own(fake: Fake) -> None:
     gc.collect()
     before = fake.allocated
@@ -113,7 +113,7 @@ def test_contexts_in_threads(fake: Fake) -> None:
             done.result()
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("number", range(3))
 def test_loops_and_branches(fake: Fake, number: int) -> None:

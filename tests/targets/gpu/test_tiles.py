@@ -22,7 +22,7 @@ from tilewright.targets.gpu.tile_costs import H200, costs, kept_file, scaled, wr
 from tilewright.targets.gpu.tile_fit import fitted
 from tilewright.targets.gpu.tiles import Product, choices, chosen, predicted
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(6)
 
 RANDOM = np.random.default_rng(34)
 LAST = Conv((1, 1), (1, 1), (1, 1, 1, 1), channels_last=True)

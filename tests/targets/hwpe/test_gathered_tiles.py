@@ -13,7 +13,7 @@ NETWORKS = [quantised_stem, *those_there("peer/Models/CCT/Int/ICCT_ITA/network.o
 """Their first convolution has three channels and results that the accelerator finishes itself."""
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("network", NETWORKS, ids=network_id)
 def test_a_tile_does_not_write_over_the_windows_of_the_one_before(network: Network) -> None:
     settings = Settings(8, 64_000, home="L2", buffering="double", weight_memory=False)

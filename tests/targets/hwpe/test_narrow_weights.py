@@ -16,7 +16,7 @@ from tilewright.run.kernel_bench import check
 from tilewright.target.cost_model import predict
 from tilewright.targets.hwpe.row import NeurekaRow
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(6)
 
 BITS = (2, 3, 4, 5, 6, 7)
 PACKED = (2, 3, 4)
@@ -49,7 +49,7 @@ def test_tiles_of_forms_are_parts_of_the_whole(bits: int) -> None:
             np.testing.assert_array_equal(made, one.expected, f"{offer.op} {tile}")
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("cores", CORES)
 def test_kernels_of_the_npu(cores: int) -> None:
     found = [

@@ -77,7 +77,7 @@ def layers() -> list[Layer]:
     return native_layers()
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_the_cores_agree(layers: list[Layer]) -> None:
     samples = []
     for one in layers:
@@ -89,7 +89,7 @@ def test_the_cores_agree(layers: list[Layer]) -> None:
     check(share(tried, 8), SIRACUSA, 8)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_n_eureka_agrees(layers: list[Layer]) -> None:
     for one in layers:
         offer = one.offer

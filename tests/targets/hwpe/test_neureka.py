@@ -35,7 +35,7 @@ from tilewright.targets.hwpe.linear import NeurekaLinear
 from tilewright.targets.hwpe.op import BY_CORES, BY_NPU, THINNED, Neureka
 from tilewright.targets.hwpe.parts import NeurekaParts
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(8)
 
 
 def depthwise_layer(seed: int) -> Layer:
@@ -64,7 +64,7 @@ def all_layers(draw_layer: Callable[[int], Layer]) -> list[Layer]:
     return offered([draw_layer(seed) for seed in range(MOST)])
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 @any_kind
 def test_offers_mean_what_the_graph_means(draw_layer: Callable[[int], Layer]) -> None:
     for layer in layers(draw_layer, MOST):
@@ -75,7 +75,7 @@ def test_offers_mean_what_the_graph_means(draw_layer: Callable[[int], Layer]) ->
         assert offer.op.macs(shapes(operands(offer, layer.image), offer.op)) == layer.graph.macs(layer.node)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 @any_kind
 def test_tiles_are_parts_of_the_whole(draw_layer: Callable[[int], Layer]) -> None:
     for seed, layer in enumerate(layers(draw_layer, 60)):
@@ -87,13 +87,13 @@ def test_tiles_are_parts_of_the_whole(draw_layer: Callable[[int], Layer]) -> Non
         np.testing.assert_array_equal(found, layer.expected, f"{offer.op} {tile}")
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 @any_kind
 def test_kernels(draw_layer: Callable[[int], Layer]) -> None:
     check_kernels(cases_of(draw_layer, CORES[-1]), CORES[-1])
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("cores", CORES[:-1])
 def test_kernels_on_fewer_cores(cores: int) -> None:
     check_kernels([case for draw_layer in KINDS for case in cases_of(draw_layer, cores)], cores)

@@ -91,7 +91,7 @@ def layers(draw_layer: Callable[[Draw], Layer]) -> list[Layer]:
     return found
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @any_kind
 def test_the_same_whole_and_in_tiles(draw_layer: Callable[[Draw], Layer]) -> None:
     for seed, each in enumerate(layers(draw_layer)):
@@ -112,7 +112,7 @@ def test_kernels(draw_layer: Callable[[Draw], Layer], cores: int) -> None:
     check([case for i, each in enumerate(found[:10]) for case in each.cases(i % 4)], SIRACUSA, cores)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @any_kind
 def test_the_lines_are_on_either_side(draw_layer: Callable[[Draw], Layer]) -> None:
     """And differ for few results: what the cores mend is the exception."""

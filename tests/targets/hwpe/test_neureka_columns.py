@@ -66,7 +66,7 @@ def test_tiles_of_forms_are_parts_of_the_whole() -> None:
             np.testing.assert_array_equal(made, one.expected, f"{offer.op} {tile}")
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("cores", CORES)
 def test_kernels(cores: int) -> None:
     found = [case for seed in range(20) for case in cases(NEUREKA, drawn(seed), seed % 4)]

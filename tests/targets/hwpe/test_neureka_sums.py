@@ -178,7 +178,7 @@ def test_refusals(reason: str) -> None:
         offered(REFUSED[reason][0])
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("network", [quantised_residual, *those_there("qdq/resnet8_cifar/int8.onnx")], ids=network_id)
 def test_residual_networks_add_on_n_eureka(network: Network) -> None:
     """All three sums of a residual network, of which one adds a rectified image to what is not; side by side in L1."""

@@ -23,7 +23,7 @@ from tilewright.sim.simulator import Simulator
 from tilewright.target.kernel import Kernel
 from tilewright.target.settings import Settings
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(6)
 
 MINPOOL = targets.find("minpool")
 RNG = np.random.default_rng(23)
@@ -59,7 +59,7 @@ def test_layers_that_fit_no_tiles_are_predicted() -> None:
     assert 1 / 3 < program.analysis.predicted_cycles / cycles < 3
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
@@ -94,7 +94,7 @@ NARROW = Requant(12, "int8", -128, 127, 3)
 EVEN = Requant(33, "int8", -100, 127, -3, "half_even")
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("cores", [1, 7, 16])
 def test_products(cores: int) -> None:
     """Of all signs, with and without zeros, rows and columns that fill no panel, cut sums, several matrices."""

@@ -36,7 +36,7 @@ from tilewright.ops.requantshift import RequantShift
 from tilewright.ops.sub import Sub
 from tilewright.run.kernel_bench import Case, check
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(6)
 
 MINPOOL = targets.find("minpool")
 RNG = np.random.default_rng(31)

@@ -14,7 +14,7 @@ def stack(target: Target, stem: str) -> int:
     return instance_stack(target, next(samples(kernel, target.kernel_text)))
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("stem", ["conv_panels", "matmul_panels", "depthwise_quads", "lookup_local", "isoftmax_lanes"])
 def test_a_kernel_takes_the_same_on_all_of_them(stem: str) -> None:
     found = {stack(target, stem) for target in TARGETS.values()}

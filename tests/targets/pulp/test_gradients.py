@@ -93,7 +93,7 @@ def gradients(shape: tuple[int, ...], kind: str) -> list[Case]:
     return [*found, replace(found[0], kernel=BY_STEM["conv_weight_grad_winograd"])] if has_quads else found
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("cores", [1, 8])
 def test_gradients_of_convolutions(cores: int) -> None:
     dense = [one for shape in DENSE for one in gradients(shape, "blocks")]

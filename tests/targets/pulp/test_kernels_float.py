@@ -63,7 +63,7 @@ def activated(case: Case) -> Case:
     return replace(case, op=replace(case.op, activation=Relu()))
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("cores", CORES)
 def test_products_and_convolutions(cores: int) -> None:
     sources = ("conv_blocks_f32.c", "depthwise_rows_f32.c")

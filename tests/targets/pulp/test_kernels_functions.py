@@ -35,7 +35,7 @@ from tilewright.run.kernel_bench import Case, check, measure
 from tilewright.target.kernel import Kernel
 from tilewright.targets.pulp import arithmetic, functions
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(6)
 
 DTYPES = ("int8", "uint8", "int16", "int32", "int64", "float32")
 TOLERANCE = 1e-6

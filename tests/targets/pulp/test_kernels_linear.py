@@ -14,7 +14,7 @@ from tilewright.ops.matmul import MatMul
 from tilewright.run.kernel_bench import Case, check
 from tilewright.target.kernel import Kernel
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(6)
 
 
 def kernel(source: str) -> Kernel:

@@ -31,7 +31,7 @@ def test_every_function_of_gates() -> None:
     check([Case(kernel, op, arrays) for op, arrays in every_function()], SIRACUSA, 8, TOLERANCE)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("cores", CORES)
 def test_quantised_cells_to_the_bit(cores: int) -> None:
     random, (lstm, gru) = np.random.default_rng(33), recurrent.KERNELS[3:]

@@ -102,7 +102,7 @@ def compiled(more: tuple[More, ...], folder: Path, monkeypatch: pytest.MonkeyPat
     return compile_model(products(), target="quad", settings=little)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("name", MACHINES)
 def test_plans_validates_and_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     more = MACHINES[name]

@@ -42,7 +42,7 @@ def compiled(name: str, settings: Settings) -> Program:
     return compile_model(NETWORKS[name](), target="quad", settings=settings)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("name", SOME)
 def test_networks_agree(name: str) -> None:
     assert compiled(name, Settings(time_limit=1.0)).check().first_difference is None
@@ -82,7 +82,7 @@ def test_options_agree(settings: Settings) -> None:
     assert compiled("residual", settings).check().first_difference is None
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("name", ["residual", "odd_sizes", "joined"])
 def test_a_dma_without_strides(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A platform whose DMA moves single runs only is described by one field: rows are commands of their own."""
@@ -102,7 +102,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 @pytest.mark.parametrize("name", OTHERS)
 def test_numbers_are_the_platforms(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Alignments, lengths of transfers and slots stand in the description, and nowhere else."""

@@ -103,7 +103,7 @@ def test_plans_validates_and_runs(
     assert made.check().first_difference is None
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_what_passes_where_activations_live_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = compiled(48 * KIB, tmp_path / "more", monkeypatch, SPILLING).plan
     arena = plan.arena(plan.memories.spill)

@@ -27,7 +27,7 @@ from tilewright.run.kernel_bench import Case as BenchCase
 from tilewright.run.kernel_bench import check
 from tilewright.targets.microcontroller import elementwise
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(8)
 
 TFLITE = ("double", "double_up", "single", "float")
 
@@ -104,7 +104,7 @@ def product(random: Generator, kind: str) -> Case:
     return replace(op, requant=scaling), [a, b, bias, mul, add]
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_convolutions() -> None:
     random = default_rng(1)
     compiled, _ = run_on_board([conv(random, kind) for kind in KINDS * 5])

@@ -37,7 +37,7 @@ def image(random: Generator, kind: str, span: tuple[int, int, int, int], groups:
     return replace(op, requant=scaling), [x, w, bias, mul, add]
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_convolutions() -> None:
     random = default_rng(11)
     cases = [conv(random, kind) for kind in KINDS * 4]
@@ -46,7 +46,7 @@ def test_convolutions() -> None:
     assert set(kernels(compiled)) == {"conv_blocked"}
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_depthwise_convolutions() -> None:
     random = default_rng(17)
     cases = [conv(random, kind, depthwise=True) for kind in KINDS * 3]
@@ -55,7 +55,7 @@ def test_depthwise_convolutions() -> None:
     assert set(kernels(compiled)) == {"depthwise_rows"}
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(8)
 def test_products_and_ties() -> None:
     random = default_rng(13)
     cases = [product(random, kind) for kind in KINDS * 2]
@@ -68,7 +68,7 @@ def test_products_and_ties() -> None:
     run_on_board(cases, VECTORS)
 
 
-@pytest.mark.in_turns(10)
+@pytest.mark.in_turns(6)
 def test_a_quarter_of_the_instructions_is_left_at_most() -> None:
     random = default_rng(2)
     dense = image(random, "double", (24, 24, 1, 1), 1, 8)

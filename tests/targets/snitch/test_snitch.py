@@ -24,7 +24,7 @@ from tilewright.sim.program.elf import read_elf
 from tilewright.sim.simulator import Simulator
 from tilewright.target.settings import Settings
 
-pytestmark = pytest.mark.in_turns(10)
+pytestmark = pytest.mark.in_turns(6)
 
 
 def compiled(name: str, settings: Settings) -> Program:
