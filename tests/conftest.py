@@ -31,8 +31,8 @@ SWITCH = "TILEWRIGHT_RECORD"
 
 FAST, THOROUGH, IN_TURN, SHARES = "fast", "thorough", "in_turn", "shares files"
 TURNS, EVEN = 10, 967
-"""Changes after which all of the thorough subset has been run; what spreads the tests over these so that they took about
-as long as each other when all were measured: within 7 % of their mean."""
+"""Changes after which all of the thorough subset has been run; what spreads the tests over these so that they took
+about as long as each other when all were measured: within 7 % of their mean."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
