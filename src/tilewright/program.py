@@ -26,6 +26,7 @@ from tilewright.ir.graph import Graph
 from tilewright.ir.length import Sizes
 from tilewright.ir.tried_sizes import checked_dims, checked_sizes
 from tilewright.ir.types import Array, TensorType
+from tilewright.little_ram import or_with_less_ram
 from tilewright.passes import apply
 from tilewright.pipeline import STAGES, Compiled
 from tilewright.planner.cluster.plan import Plan
@@ -416,20 +417,20 @@ def compile_model(
         "states": states or {}, "tflite_rounding": tflite_rounding, "check_export": check_export,
         "max_trips": max_trips, "random_seed": random_seed,
     }  # fmt: skip
-    graph = pipeline.import_model(model, example_inputs, target, settings.optimise, **options_of_model)
-    if quantise is not None and symbols_of(graph):
-        what = "quantising with samples is for dimensions of one size"
-        raise CompileError("quantise", what, "fix them: --dim NAME=SIZE; or quantise to a file first")
-    report = None
-    if quantise is not None:
-        quantised = _quantised(graph, quantise, quantise_options, progress)
-        graph, report = quantised.graph, quantised.report
-    results = []
-    for result, following in zip(pipeline.stages(graph, target, name or "", settings), [*STAGES[1:], ""], strict=True):
-        results.append(result)
-        progress(_DOING.get(following, ""))
-    read_at = partial(_read_at, model, example_inputs, options_of_model) if symbols_of(graph) else None
-    made = Program(Compiled(*results), name or "", cc, time.perf_counter() - start, report, settings, read_at)
+    sampled = partial(_quantised_by, quantise, quantise_options, progress)
+
+    def planned(chosen: Settings, noted: Callable[[Graph], Graph]) -> Program:
+        imported = pipeline.import_model(model, example_inputs, target, chosen.optimise, **options_of_model)
+        graph, report = sampled(noted(imported))
+        results = []
+        made = pipeline.stages(graph, target, name or "", chosen)
+        for result, following in zip(made, [*STAGES[1:], ""], strict=True):
+            results.append(result)
+            progress(_DOING.get(following, ""))
+        read_at = partial(_read_at, model, example_inputs, options_of_model) if symbols_of(graph) else None
+        return Program(Compiled(*results), name or "", cc, time.perf_counter() - start, report, chosen, read_at)
+
+    made = or_with_less_ram(target, settings, planned)
     if made.dimensions:
         least = {name: low for name, (low, _) in made.dimensions.items()}
         at = made.at(**least).compiled
@@ -440,6 +441,19 @@ def compile_model(
 def _read_at(model: Any, example_inputs: Given | None, options: Mapping[str, Any], sizes: Sizes) -> Graph:
     """The model with dimensions of these sizes."""
     return pipeline.import_model(model, example_inputs, **{**options, "dims": {**options["dims"], **sizes}})
+
+
+def _quantised_by(
+    samples: Any, options: Options | None, progress: Progress, graph: Graph
+) -> tuple[Graph, Report | None]:
+    """By samples, if there are any."""
+    if samples is None:
+        return graph, None
+    if symbols_of(graph):
+        what = "quantising with samples is for dimensions of one size"
+        raise CompileError("quantise", what, "fix them: --dim NAME=SIZE; or quantise to a file first")
+    found = _quantised(graph, samples, options, progress)
+    return found.graph, found.report
 
 
 def _quantised(graph: Graph, samples: Any, options: Options | None, progress: Progress) -> Quantised:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilewright import pipeline, targets
 from tilewright.ir.arrays import Given
-from tilewright.ir.graph import Node
+from tilewright.ir.graph import Graph, Node
 from tilewright.ir.numerics_record import NumericsRecord
 from tilewright.ir.scale import NO_SCALES, Scale, Scales
 from tilewright.ir.types import TensorType
+from tilewright.little_ram import or_with_less_ram
 from tilewright.ops._control_flow import Loop
 from tilewright.planner.board.memory import board_memory
 from tilewright.planner.machine_bound import NO_BOUND, MachineBound
@@ -192,8 +193,12 @@ def analyze(
     said: dict[str, Any] = {"dims": dims or {}, "dtypes": dtypes or {}, "tflite_rounding": tflite_rounding}
     said |= {"shapes": shapes or {}, "bind": bind or {}, "states": states or {}, "check_export": check_export}
     said |= {"max_trips": max_trips, "random_seed": random_seed}
-    graph = pipeline.import_model(model, example_inputs, target, settings.optimise, **said)
-    return analysis_of(pipeline.stage(graph, target, "schedule", settings=settings))
+
+    def planned(chosen: Settings, noted: Callable[[Graph], Graph]) -> Analysis:
+        graph = noted(pipeline.import_model(model, example_inputs, target, chosen.optimise, **said))
+        return analysis_of(pipeline.stage(graph, target, "schedule", settings=chosen))
+
+    return or_with_less_ram(target, settings, planned)
 
 
 def analysis_of(schedule: Schedule) -> Analysis:

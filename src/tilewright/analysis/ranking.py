@@ -10,6 +10,7 @@ from tilewright import pipeline, targets
 from tilewright.analysis.costs import Analysis, analysis_of
 from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph
+from tilewright.little_ram import or_with_less_ram
 from tilewright.records import dataclass
 from tilewright.target.settings import Settings
 
@@ -43,11 +44,11 @@ def candidate_names() -> list[str]:
 
 
 def ranked(
-    graph: Graph, settings: Settings, names: Iterable[str], read: Callable[[str], Graph] | None = None
+    graph: Graph, settings: Settings, names: Iterable[str], read: Callable[[str, str], Graph] | None = None
 ) -> list[Candidate]:
     """Those that hold the network, the fastest first; then those of unknown clock by their cycles, and those of unknown
-    speed; then those that do not hold it. `read` gives the network as a target's own compiler makes it, where a target
-    has one."""
+    speed; then those that do not hold it. `read` gives the network as a target's own compiler makes it for a goal,
+    where a target has one."""
     return sorted((_candidate(graph, settings, name, read) for name in names), key=_place)
 
 
@@ -59,10 +60,13 @@ def _place(one: Candidate) -> tuple[bool, bool, float, float]:
     )  # fmt: skip
 
 
-def _candidate(graph: Graph, settings: Settings, name: str, read: Callable[[str], Graph] | None) -> Candidate:
+def _candidate(graph: Graph, settings: Settings, name: str, read: Callable[[str, str], Graph] | None) -> Candidate:
+    def planned(chosen: Settings, noted: Callable[[Graph], Graph]) -> Analysis:
+        given = read(name, chosen.optimise) if read and targets.find(name).prepare else graph
+        return analysis_of(pipeline.prediction(given, name, chosen))
+
     try:
-        graph = read(name) if read and targets.find(name).prepare else graph
-        found = analysis_of(pipeline.prediction(graph, name, settings))
+        found = or_with_less_ram(name, settings, planned)
     except CompileError as error:
         return Candidate(name, refusal=f"{error.where}: {error.what}".splitlines()[0])
     if found.predicted_seconds is not None:

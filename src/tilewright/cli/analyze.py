@@ -18,6 +18,7 @@ from tilewright.errors import CompileError
 if TYPE_CHECKING:
     from tilewright.analysis.costs import Analysis
     from tilewright.analysis.explain import Explanation
+    from tilewright.ir.graph import Graph
     from tilewright.target.settings import Settings
     from tilewright.training.plan import MemoryPlan
 
@@ -68,6 +69,7 @@ def analyze(
     from tilewright.analysis.costs import analysis_of
     from tilewright.analysis.exact_rounding import with_rounding_note
     from tilewright.analysis.explain import explain as explained
+    from tilewright.little_ram import or_with_less_ram
 
     _check_training(target, loss, optimizer, trainable, ram)
     if target == AUTO:
@@ -75,12 +77,18 @@ def analyze(
     settings, target = planning.settings(), planning.target(target)
     with progress_display() as progress:
         progress("reading the model")
-        graph = pipeline.import_model(model, target_name=target, goal=settings.optimise, **binding.options())
         if emit or onnx:
+            graph = pipeline.import_model(model, target_name=target, goal=settings.optimise, **binding.options())
             return emit_stage(graph, target, "", emit, onnx, stage, as_json, settings)
-        progress("planning memory")
-        until_schedule = pipeline.STAGES.index("schedule") + 1
-        *_, mapped, _, schedule = islice(pipeline.stages(graph, target, settings=settings), until_schedule)
+
+        def planned(chosen: Settings, noted: Callable[[Graph], Graph]) -> tuple[Graph, Any, Any]:
+            graph = noted(pipeline.import_model(model, target_name=target, goal=chosen.optimise, **binding.options()))
+            progress("planning memory")
+            until_schedule = pipeline.STAGES.index("schedule") + 1
+            *_, mapped, _, schedule = islice(pipeline.stages(graph, target, settings=chosen), until_schedule)
+            return graph, mapped, schedule
+
+        graph, mapped, schedule = or_with_less_ram(target, settings, planned)
         found = with_rounding_note(analysis_of(schedule), graph, settings)
         plan = None
         if loss:
@@ -146,7 +154,7 @@ def _rank(model: Path, binding: Binding, planning: Planning, as_json: bool) -> i
         settings, said = planning.settings(), binding.options()
         found = ranked(
             graph, settings, _told(names, progress),
-            lambda name: pipeline.import_model(model, target_name=name, goal=settings.optimise, **said),
+            lambda name, goal: pipeline.import_model(model, target_name=name, goal=goal, **said),
         )  # fmt: skip
     if as_json:
         print_json("ranking", {"status": "ok", "name": graph.name, "candidates": [one.as_dict() for one in found]})

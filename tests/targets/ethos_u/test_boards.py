@@ -107,7 +107,10 @@ def test_boards_are_ranked_with_others() -> None:
     model = keyword_spotting()
     names = ["nrf52840dk", "himax-we2"]
     found = ranked(
-        pipeline.import_model(model), Settings(), names, lambda name: pipeline.import_model(model, target_name=name)
+        pipeline.import_model(model),
+        Settings(),
+        names,
+        lambda name, goal: pipeline.import_model(model, target_name=name, goal=goal),
     )
     assert [one.name for one in found] == ["himax-we2", "nrf52840dk"]
     assert all(one.holds_it and one.milliseconds for one in found)

@@ -20,6 +20,10 @@ NAMED = 3
 """How many tensors of the peak an error names."""
 
 
+class RamTooSmall(CompileError):
+    """A network does not fit a memory for what changes."""
+
+
 @dataclass(frozen=True)
 class Use:
     """The bytes of a memory by what they are for."""
@@ -77,7 +81,8 @@ def check_board_memory(schedule: Schedule, allocation: Allocation, settings: Set
             what = f"{use.needed} bytes are needed ({parts}): {use.missing} are missing"
             peak = _elsewhere(schedule, settings) + _peak(allocation) if use.parts.get(THE_ARENA) else ""
             hint = advice(schedule.target, schedule.graph, use.memory, _needs(uses), settings)
-            raise CompileError(f"{use.memory.name} of {use.bytes} bytes", f"{what}{peak}", hint)
+            kind = RamTooSmall if use.parts.get(THE_ARENA) else CompileError
+            raise kind(f"{use.memory.name} of {use.bytes} bytes", f"{what}{peak}", hint)
     return schedule
 
 
