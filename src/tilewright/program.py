@@ -26,9 +26,9 @@ from tilewright.ir.graph import Graph
 from tilewright.ir.length import Sizes
 from tilewright.ir.tried_sizes import checked_dims, checked_sizes
 from tilewright.ir.types import Array, TensorType
-from tilewright.little_ram import or_with_less_ram
 from tilewright.passes import apply
 from tilewright.pipeline import STAGES, Compiled
+from tilewright.planner.board.little_ram import or_with_less_ram
 from tilewright.planner.cluster.plan import Plan
 from tilewright.run.as_imported import Judge
 from tilewright.run.board import BoardProgram

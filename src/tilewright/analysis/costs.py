@@ -13,8 +13,8 @@ from tilewright.ir.graph import Graph, Node
 from tilewright.ir.numerics_record import NumericsRecord
 from tilewright.ir.scale import NO_SCALES, Scale, Scales
 from tilewright.ir.types import TensorType
-from tilewright.little_ram import or_with_less_ram
 from tilewright.ops._control_flow import Loop
+from tilewright.planner.board.little_ram import or_with_less_ram
 from tilewright.planner.board.memory import board_memory
 from tilewright.planner.machine_bound import NO_BOUND, MachineBound
 from tilewright.planner.schedule.layer_schedule import LayerSchedule

@@ -10,7 +10,7 @@ from tilewright import pipeline, targets
 from tilewright.analysis.costs import Analysis, analysis_of
 from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph
-from tilewright.little_ram import or_with_less_ram
+from tilewright.planner.board.little_ram import or_with_less_ram
 from tilewright.records import dataclass
 from tilewright.target.settings import Settings
 

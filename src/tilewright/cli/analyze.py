@@ -69,7 +69,7 @@ def analyze(
     from tilewright.analysis.costs import analysis_of
     from tilewright.analysis.exact_rounding import with_rounding_note
     from tilewright.analysis.explain import explain as explained
-    from tilewright.little_ram import or_with_less_ram
+    from tilewright.planner.board.little_ram import or_with_less_ram
 
     _check_training(target, loss, optimizer, trainable, ram)
     if target == AUTO:

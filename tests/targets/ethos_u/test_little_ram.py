@@ -11,7 +11,7 @@ from tests.targets.ethos_u.test_cascades import TARGET, interrupted
 from tilewright import pipeline
 from tilewright.errors import CompileError
 from tilewright.ir.graph import Graph
-from tilewright.little_ram import NOTE, or_with_less_ram
+from tilewright.planner.board.little_ram import NOTE, or_with_less_ram
 from tilewright.planner.board.memory import RamTooSmall, board_memory
 from tilewright.planner.schedule.schedule import Schedule
 from tilewright.target.settings import RAM, Settings
