@@ -101,7 +101,7 @@ class Net:
         """A tensor with these values: an input of the graph or a constant."""
         constant = self.chance(0.25) if constant is None else constant
         name = f"{'c' if constant else 'x'}{len(self.values)}"
-        self.values[name], self.exact[name] = np.asarray(array), True
+        self.values[name], self.exact[name] = np.asarray(array), _has_few_bits(array)
         if constant:
             self.constants[name] = self.values[name]
         else:
@@ -231,6 +231,14 @@ def _our_values(model: ModelProto, feeds: dict[str, Array]) -> list[Array] | Non
 
 def _small(value: Array) -> bool:
     return value.dtype.kind != "f" or float(np.abs(value).max(initial=0.0)) < MAX_EXACT
+
+
+def _has_few_bits(value: Array) -> bool:
+    """Whether it is of multiples of 1/8: weights that a family draws by itself are not."""
+    if value.dtype.kind != "f":
+        return True
+    eighths = value.astype(np.float64) * 8
+    return np.array_equal(eighths, np.round(eighths), equal_nan=True)
 
 
 Maker = Callable[[Net], None]
