@@ -55,6 +55,37 @@ def test_as_many_as_there_are_equal_onnx_runtime(name: str, x: Array) -> None:
         np.testing.assert_array_equal(np.take(ours, range(int(count[0])), axis), theirs)
 
 
+COLUMNS = """p = NonZero(c) z = Constant <value = int64[1] {0}> () o = Constant <value = int64[1] {1}> ()
+  e = Constant <value = int64[1] {2}> () r = Slice(p, z, o, z) k = Slice(p, o, e, z) t = Transpose(r)"""
+SUMS = {
+    "products": f"""{COLUMNS} a = GatherND(x, t) h = Gemm <transB = 1> (a, w, b) s = Sigmoid(h) m = Mul(h, s)
+      d = MatMul(m, w) v = Softmax <axis = 1> (d) i = Transpose(p) g = GatherND(f, i)
+      l = Constant <value = int64[1] {{-1}}> () j = Unsqueeze(g, l) u = Mul(v, j)
+      y = ScatterND <reduction = "add"> (x, t, u)""",
+    "elements": f"""{COLUMNS} i = Transpose(p) g = GatherND(f, i) h = Sub(g, o2) m = Mul(g, h)
+      j = Squeeze(k, z) n = Constant <value = float[2] {{1, 2}}> ()
+      y0 = ScatterElements <reduction = "add"> (n, j, m) y = Identity(y0)""",
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+@pytest.mark.parametrize("chosen", [0.0, 0.4, 1.0])
+def test_rows_are_added_to_others_as_in_onnx_runtime(name: str, chosen: float) -> None:
+    """As experts of a mixture do, each for the tokens that chose it."""
+    sizes = "5, 3" if name == "products" else "2"
+    given = "float[5, 3] x, float[5, 2] f, bool[5, 2] c, float[3, 3] w, float[3] b, float[1] o2"
+    made = model(f"g ({given}) => (float[{sizes}] y) {{ {SUMS[name]} }}")
+    rng = np.random.default_rng(7)
+    feeds = {name: rng.normal(size=shape).astype(np.float32)
+             for name, shape in {"x": (5, 3), "f": (5, 2), "w": (3, 3), "b": (3,), "o2": (1,)}.items()}  # fmt: skip
+    feeds["c"] = rng.random((5, 2)) < chosen
+    session = onnxruntime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
+    read = {entry.name for entry in session.get_inputs()}
+    (wanted,) = session.run(None, {key: value for key, value in feeds.items() if key in read})
+    (found,) = imported(made, feeds)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+
+
 def test_different_elements() -> None:
     text = "g (float[7] x) => (float[n] y, int64[n] i, int64[7] j, int64[n] k) { y, i, j, k = Unique(x) }"
     x = np.array([2, 1, 1, 3, 4, 3, 1], np.float32)
@@ -125,10 +156,15 @@ def test_a_declared_size_is_the_size() -> None:
         "Concat <axis = 1> (p, p)",
         "Concat <axis = 0> (p, c)",
         "Gather(p, p)",
+        "Add(p, c)",
+        "MatMul(p, d)",
+        "ScatterElements <axis = 1> (c, p, p)",
+        "Softmax <axis = 1> (p)",
     ],
 )
 def test_what_mixes_rows_is_refused(behind: str) -> None:
-    known = "c = Constant <value = int64[1, 6] {1, 2, 3, 4, 5, 6}> ()"
+    known = """c = Constant <value = int64[1, 6] {1, 2, 3, 4, 5, 6}> ()
+      d = Constant <value = int64[6, 1] {1, 2, 3, 4, 5, 6}> ()"""
     text = f"g (float[2, 3] x) => (int64[n] y) {{ p = NonZero(x) {known} y = {behind} }}"
     with pytest.raises(CompileError, match="reads 'p', of which only the data knows how many rows there are"):
         frontend.load(model(text))

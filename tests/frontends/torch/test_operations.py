@@ -51,6 +51,25 @@ def slices_set(x: Any) -> Any:
     return y
 
 
+def chosen_experts(x: Any, gate: Any, first: Any, second: Any) -> Any:
+    """A mixture of experts as it is mostly written: each for the tokens that chose it."""
+    weights, chosen = torch.topk((x @ gate).softmax(-1), 2)
+    y = torch.zeros_like(x)
+    for number in range(first.shape[0]):
+        token, place = torch.where(chosen == number)
+        found = torch.nn.functional.silu(x[token] @ first[number]) @ second[number]
+        y.index_add_(0, token, found * weights[token, place, None])
+    return y
+
+
+def moved_frequencies(x: Any) -> Any:
+    """Complex numbers that are chosen, repeated, padded and summed up."""
+    found = torch.fft.rfft(x)
+    chosen = found[:, 1] * found.select(-2, 0) + found.unsqueeze(1).expand(-1, 2, -1, -1)[:, 1, 2].conj()
+    others = torch.nn.functional.pad(found.repeat(1, 1, 2).cumsum(-1), (1, 0))
+    return chosen.abs(), torch.view_as_real(others), torch.view_as_real(found.index_select(1, torch.tensor([2, 0])))
+
+
 def mixed_frequencies(x: Any, real: Any, imaginary: Any) -> Any:
     """Some frequencies times complex weights, written between zeros; and products of three."""
     found = torch.fft.rfft2(x)
@@ -116,6 +135,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "hypot": (torch.hypot, (X, draw(4, 5) + 1)),
     "copysign": (torch.copysign, (X, torch.cat([X.flip(0)[:3], torch.tensor([[0.0, -0.0, 1, -1, 2]])]))),
     "bits": (lambda x: ((x[..., None] >> torch.arange(8)) & 1, x << torch.arange(5)), ((X * 90).long(),)),
+    "complex moves": (moved_frequencies, (draw(2, 3, 8),)),
     "complex einsum": (mixed_frequencies, (draw(2, 3, 6, 8), draw(3, 3, 3, 3), draw(3, 3, 3, 3).flip(0))),
     "cummax": (lambda x: torch.cummax(x, 1), (X.round(),)),
     "cummin": (lambda x: torch.cummin(x, 0), (X.round(),)),
@@ -157,6 +177,12 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "a matrix's exponential": (lambda a: torch.linalg.matrix_exp(a), (torch.stack([SQUARE[0], 0 * X[:, :4]]),)),
     "what PyTorch writes with singular values": (torch.linalg.matrix_rank, (SQUARE[:, :2, :2],)),
     "weights that a hook computes": (torch.nn.utils.weight_norm(torch.nn.Linear(5, 3)), (X,)),
+    "bounds of two types": (lambda x: (x.clamp(-1, 0.5), x.clamp(min=0.25, max=1), x.clamp(max=1), x.clamp(0.1)), (X,)),
+    "floats as bounds of integers": (
+        lambda x: (x.clamp(-1.5, 20), x.clamp(0, 20), x.clamp(max=2.5)),
+        ((X * 90).long(),),
+    ),
+    "experts": (chosen_experts, (draw(5, 6), draw(6, 3), draw(3, 6, 4), draw(3, 4, 6))),
     "a range from an integer to a float": (lambda x: x * torch.arange(-2, 3.0), (X,)),
     "solving by Cholesky's factor": (by_cholesky, (SQUARE[0, :3, :3].triu(), draw(3, 2))),
     "cholesky": (lambda a: torch.linalg.cholesky(a @ a.mT + torch.eye(4)), (SQUARE,)),

@@ -321,9 +321,11 @@ class _Import:
         lengths, found = self.scope.open_lengths, [name for name in node.input if name in self.scope.open_lengths]
         if not found or self._operand_type(found[0]) is None:
             return None
+        known = tuple(lengths.get(name) for name in node.input)
+        if open_lengths.is_sum_of_rows(node, known, self.builder.types):
+            return None
         kinds = [self._operand_type(name) for name in node.input]
-        ranks = tuple(len(kind.shape) if kind else 0 for kind in kinds)
-        given = open_lengths.Operands(tuple(lengths.get(name) for name in node.input), ranks, self.constants)
+        given = open_lengths.Operands(known, tuple(kind.shape if kind else () for kind in kinds), self.constants)
         return open_lengths.behind(node, given)
 
     def _note_open_lengths(self, node: onnx.NodeProto, length: OpenLength | None) -> None:
@@ -371,6 +373,10 @@ class _Import:
             return False
         view = self._view(node)
         _refuse_missing_inputs(operator, view)
+        if node.op_type in open_lengths.SUMS and (
+            length := self.scope.open_lengths.get(node.input[open_lengths.UPDATES])
+        ):
+            view = open_lengths.without_rows_behind(view, length, self.builder)
         self.builder.node_name = onnx_file.name_of(node)
         with own_faults(f"node '{onnx_file.name_of(node)}' ({node.op_type})"):
             made = operator.expand(view, self.builder)

@@ -1,17 +1,22 @@
 """Tensors of which only the data knows how many rows there are: they have room for the most, and rows of 0 or of no
-meaning behind. What works row by row may read them; the model's caller is told how many rows count."""
+meaning behind. What works row by row may read them, and what adds rows to places of a tensor; the model's caller is
+told how many rows count."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import onnx
 
 from tilewright.errors import Refusal
 from tilewright.frontends.onnx import file as onnx_file
 from tilewright.ir.graph import Builder
-from tilewright.ir.types import Array
+from tilewright.ir.onnx_node import OnnxNode
+from tilewright.ir.types import Array, Shape
+from tilewright.ops._compaction import zeros_behind
+from tilewright.ops._compose import Compose
 from tilewright.records import dataclass
 
 DATA_SIZED = {"NonZero": {0: 1}, "Compress": {0: 0}, "Unique": {0: 0, 1: 0, 3: 0}}
@@ -24,6 +29,23 @@ ELEMENTWISE = frozenset({
     "Sqrt", "Tan", "Tanh",
 })  # fmt: skip
 """Of one operand: every row of the result is one of the operand."""
+
+PAIRWISE = frozenset({
+    "Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Min", "Mod", "Mul", "Or",
+    "PRelu", "Pow", "Sub", "Sum", "Where", "Xor",
+})  # fmt: skip
+"""Of several operands: the same row of each, or one that belongs to all rows."""
+
+PRODUCTS = frozenset({"Gemm", "MatMul"})
+"""Every row times a matrix."""
+
+WITHIN_ROWS = frozenset({"LayerNormalization", "LogSoftmax", "Softmax"})
+"""Along axes behind that of the rows."""
+
+SUMS = frozenset({"ScatterElements", "ScatterND"})
+"""They add rows to others, if they reduce by "add"; rows that are not there count as 0."""
+UPDATES = 2
+"""The operand of these that has the rows."""
 
 MOVING = frozenset({"Concat", "Gather", "GatherND", "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze"})
 """Of which attributes and known operands say where rows go."""
@@ -82,9 +104,14 @@ class Operands:
     """What a node reads, of which at least one has an open length."""
 
     lengths: tuple[OpenLength | None, ...]
-    ranks: tuple[int, ...]
-    """Numbers of axes."""
+    shapes: tuple[Shape, ...]
+    """Of what is not there none."""
     constants: Mapping[str, Array]
+
+    @cached_property
+    def ranks(self) -> tuple[int, ...]:
+        """Numbers of axes."""
+        return tuple(map(len, self.shapes))
 
 
 def behind(node: onnx.NodeProto, given: Operands) -> OpenLength:
@@ -92,6 +119,7 @@ def behind(node: onnx.NodeProto, given: Operands) -> OpenLength:
     position, length = next((at, length) for at, length in enumerate(given.lengths) if length is not None)
     others = given.lengths[position + 1 :]
     is_alone = set(given.lengths) == {length} if node.op_type == "Concat" else not any(others)
+    is_alone = is_alone or node.op_type in PAIRWISE
     # Without a count only zeros tell rows that are not there from others: nothing may change them.
     is_told = bool(length.count) or node.op_type == "Identity"
     axis = _axis_behind(node, position, length.axis, given) if is_alone and is_told else None
@@ -109,9 +137,15 @@ def _axis_behind(node: onnx.NodeProto, position: int, axis: int, given: Operands
         return axis
     if kind == "Reshape":
         return _reshaped(node, position, rank, given)
-    if kind not in MOVING:
+    if kind in PAIRWISE:
+        return _paired(given, axis - rank)
+    if kind not in PRODUCTS | WITHIN_ROWS | MOVING:
         return None
     found = onnx_file.attributes(node)
+    if kind in PRODUCTS:
+        return axis if position == 0 and _is_product_of_rows(found, axis, given) else None
+    if kind in WITHIN_ROWS:
+        return axis if position == 0 and axis < found.get("axis", -1 if rank == 2 else 0) % rank else None
     if kind == "Transpose":
         return list(found.get("perm", range(rank)[::-1])).index(axis)
     if kind == "Gather" and given.ranks[0]:
@@ -127,6 +161,42 @@ def _axis_behind(node: onnx.NodeProto, position: int, axis: int, given: Operands
         axes = found.get("axes", given.constants.get(node.input[1]) if len(node.input) > 1 else None)
         return None if axes is None else _renumbered(kind, axis, rank, [int(one) for one in axes])
     return None
+
+
+def _paired(given: Operands, from_end: int) -> int | None:
+    """Of operands that are repeated along axes of one element; axes are counted from the last one."""
+    first = next(length for length in given.lengths if length is not None)
+    for length, shape in zip(given.lengths, given.shapes, strict=True):
+        is_of_all_rows = length is None and (len(shape) < -from_end or shape[from_end] == 1)
+        if not is_of_all_rows and (
+            length is None or (length.count, length.axis - len(shape)) != (first.count, from_end)
+        ):
+            return None
+    return max(given.ranks) + from_end
+
+
+def _is_product_of_rows(found: Mapping[str, object], axis: int, given: Operands) -> bool:
+    """Whether each row of the first operand is multiplied by itself; what is added to it belongs to all rows."""
+    added = given.shapes[2] if len(given.shapes) > 2 else ()
+    is_added_to_all = len(added) < 2 or added[0] == 1
+    return axis < given.ranks[0] - 1 and given.ranks[1] == 2 and not found.get("transA", 0) and is_added_to_all
+
+
+def is_sum_of_rows(node: onnx.NodeProto, lengths: Sequence[OpenLength | None], tensors: Container[str]) -> bool:
+    """Whether rows that are counted by one of these tensors are added to those of a tensor of a known size."""
+    if node.op_type not in SUMS or onnx_file.attributes(node).get("reduction", "none") != "add":
+        return False
+    x, indices, updates = lengths
+    if x is not None or indices is None or updates is None:
+        return False
+    is_one = (indices.count, indices.axis) == (updates.count, updates.axis)
+    return indices.count in tensors and is_one and (node.op_type == "ScatterElements" or indices.axis == 0)
+
+
+def without_rows_behind(node: OnnxNode, length: OpenLength, builder: Builder) -> OnnxNode:
+    """A sum of rows, to which those that are not there add nothing."""
+    updates = zeros_behind(Compose(node, builder), node.inputs[UPDATES], length.axis, length.count)
+    return replace(node, inputs=(*node.inputs[:UPDATES], updates))
 
 
 def _reshaped(node: onnx.NodeProto, position: int, rank: int, given: Operands) -> int | None:

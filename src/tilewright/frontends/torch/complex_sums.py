@@ -1,8 +1,8 @@
-"""Sums of products of complex numbers, written with sums of products of their parts."""
+"""Sums of products and moves of complex numbers, written with those of their parts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any
 
@@ -33,6 +33,35 @@ def _parts(x: Any) -> list[tuple[int, Any]]:
 
     both = torch.view_as_real(x)
     return [(0, both.select(-1, 0)), (1, both.select(-1, 1))]
+
+
+def moves() -> dict[Any, Callable[..., Any]]:
+    """What gives each part of a complex number a place of its own, where the exporter has only real ones."""
+    import torch
+
+    aten = torch.ops.aten
+    known = (
+        aten.select.int, aten.unsqueeze.default, aten.expand.default, aten.repeat.default, aten.squeeze.default,
+        aten.squeeze.dims, aten.cumsum.default, aten.constant_pad_nd.default, aten.index_select.default,
+        aten.diagonal.default, aten.tril.default, aten.triu.default,
+    )  # fmt: skip
+    return {operation: _of_both_parts(operation) for operation in known}
+
+
+def is_moved(node: Any) -> bool:
+    """Whether one of these is of complex numbers; the exporter has the others."""
+    return bool(node.args[0].meta["val"].is_complex())
+
+
+def _of_both_parts(operation: Any) -> Callable[..., Any]:
+    import torch
+
+    def moved(x: Any, *places: Any, **options: Any) -> Any:
+        if not x.is_complex():
+            return NotImplemented
+        return torch.complex(*(operation(part, *places, **options).contiguous() for _, part in _parts(x)))
+
+    return moved
 
 
 def is_of_complex_zeros(node: Any) -> bool:

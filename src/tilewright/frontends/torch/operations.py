@@ -72,8 +72,12 @@ def _is_lacking(node: Any) -> bool:
         return any(operand.meta["val"].dim() != HEADS_AXES for operand in node.args[:3])
     if node.target is aten.arange.start:
         return _is_mixed(*node.args)
+    if node.target is aten.clamp.default:
+        return _has_other_bounds(node.args[0].meta["val"], *node.args[1:], *node.kwargs.values())
     if node.target is aten.einsum.default:
         return complex_sums.is_complex(node)
+    if node.target in complex_sums.moves():
+        return complex_sums.is_moved(node)
     if node.target is aten.zeros.default:
         return complex_sums.is_of_complex_zeros(node)
     if node.target in (aten.index_put.default, aten.index_put_.default):
@@ -159,10 +163,11 @@ def _decompositions() -> dict[Any, Callable[..., Any]]:
         aten.__rshift__.Tensor: torch.bitwise_right_shift, aten.__lshift__.Tensor: torch.bitwise_left_shift,
         aten.einsum.default: complex_sums.summed, aten.zeros.default: complex_sums.zeros,
         aten.copy.default: complex_sums.copied,
-        aten.arange.start: _numbers_between, aten.copysign.Tensor: special_functions.with_sign_of,
+        aten.clamp.default: _between, aten.arange.start: _numbers_between,
+        aten.copysign.Tensor: special_functions.with_sign_of,
         aten.copysign.Scalar: special_functions.with_sign_of_number,
         aten.prod.default: _product_of_all, aten.prod.dim_int: _product, aten.cumprod.default: _products_so_far,
-        **dict.fromkeys(_grouped_products(), selections.products_by_group),
+        **complex_sums.moves(), **dict.fromkeys(_grouped_products(), selections.products_by_group),
     }  # fmt: skip
 
 
@@ -177,6 +182,21 @@ def _grouped_products() -> list[Any]:
 def _is_mixed(start: Any, end: Any) -> bool:
     """Whether one of both is an integer and the other a float: the exporter's range is of both types then."""
     return {type(start), type(end)} == {int, float}
+
+
+def _has_other_bounds(x: Any, *bounds: Any) -> bool:
+    """Whether bounds are integers and floats, or floats for integers: the exporter has them of one type."""
+    types = {type(bound) for bound in bounds if bound is not None}
+    return len(types) > 1 or (float in types and not x.is_floating_point())
+
+
+def _between(x: Any, low: Any = None, high: Any = None) -> Any:
+    import torch
+
+    if not _has_other_bounds(x, low, high):
+        return NotImplemented
+    low, high = (bound if bound is None else float(bound) for bound in (low, high))
+    return x.to(torch.result_type(x, 0.0)).clamp(low, high)
 
 
 def _numbers_between(start: Any, end: Any, **options: Any) -> Any:
