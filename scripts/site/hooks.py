@@ -22,6 +22,8 @@ FENCE = re.compile(r"^```(\w+) (\S+)$", re.M)
 """The beginning of a block that is a file, whose name the site shows above it."""
 NAMED = re.compile(r"\[`?(?:docs/)?(\w+\.md|[a-z]+_\w+)`?\]\((\.\./)?(\w+)\.md(#[^)]*)?\)")
 """A link that shows its file's name, in the checkout; the site shows the page's title."""
+SHORT = re.compile(r"(?<!<pre>)<code>([^<]{1,28})</code>")
+"""Code within a line that a telephone's screen has room for."""
 LONGEST_CONTENTS = 60
 """Headings below the first level that a page's table of contents has at most."""
 PAGES = {"CONTRIBUTING.md": "reference/contributing.md", "CHANGELOG.md": "reference/changelog.md"}
@@ -62,6 +64,11 @@ def on_page_markdown(markdown: str, page: Any, **others: Any) -> str:
     markdown = FENCE.sub(r'```\1 title="\2"', markdown)
     markdown = NAMED.sub(_titled, markdown)
     return markdown if page.file.src_uri.startswith("reference/") else OUTSIDE.sub(_turned, markdown)
+
+
+def on_page_content(html: str, **others: Any) -> str:
+    """Short code stays in one piece (`assets/site.css`); that of blocks has lines of its own."""
+    return SHORT.sub(r'<code class="short">\1</code>', html)
 
 
 @event_priority(-100)

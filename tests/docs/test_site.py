@@ -106,6 +106,8 @@ def links_and_contents_are_for_readers(site: Path) -> None:
     page = (site / "cortex_m.html").read_text(encoding="utf-8")
     assert re.search(r'<a href="cortex_m_boards.html">[^<]*</a>', page)
     assert not re.search(r">[\w/]+\.md</a>", page), "a link has its page's title, not the name of its file"
+    assert '<code class="short">--board nucleo-l4r5zi</code>' in page, "an option stays in one piece"
+    assert "--md-typeset-a-color" in (site / "assets" / "site.css").read_text(encoding="utf-8")
     errors = (site / "reference" / "errors.html").read_text(encoding="utf-8")
     assert errors.count('class="md-nav__link"') < 200, "contents of a thousand messages are no help"
 

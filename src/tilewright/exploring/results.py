@@ -43,6 +43,10 @@ class Results:
     """Of Tilewright."""
 
     @property
+    def title(self) -> str:
+        return self.study if "study" in self.study.lower() else f"study {self.study}"
+
+    @property
     def best(self) -> list[bool]:
         return best(self.rows, self.objectives)
 

@@ -34,7 +34,7 @@ def print_study(target: Console, results: Results) -> None:
     headings = ("", "model", "target", *varied, *metrics.values(), "")
     rows = [_cells(row, mark, varied, list(metrics)) for row, mark in zip(results.rows, results.best, strict=True)]
     table = fitting_table(target.width, headings, rows, "model", OPTIONAL)
-    print_titled(target, f"study {results.study}", table)
+    print_titled(target, results.title, table)
     _print_reasons(target, results)
     target.print(_summary(results), soft_wrap=True)
 

@@ -20,7 +20,7 @@ MOST_NOTES = 20
 def study_page(results: Results) -> Page:
     chart, table = pareto(results), point_table(results)
     sections = tuple(section for section in (chart, accuracy_chart(results), table) if section is not None)
-    return Page(f"study {results.study}", _facts(results), tuple(_totals(results)), sections, tuple(_notes(results)))
+    return Page(results.title, _facts(results), tuple(_totals(results)), sections, tuple(_notes(results)))
 
 
 def _facts(results: Results) -> dict[str, str]:
