@@ -15,6 +15,7 @@ from functools import partial
 
 import numpy as np
 
+from tilewright.frontends.tflite.quantisation import reduced
 from tilewright.ir.graph import Builder, Graph, Node
 from tilewright.ir.requant import Requant, full_range
 from tilewright.ir.rounding import PLAIN, Rounding
@@ -109,8 +110,8 @@ def _rounded_twice(graph: Graph, meaning: Meaning, node: Node, builder: Builder)
     if found is None or not isinstance(node.op, Conv | MatMul):
         return None
     names = [builder.constant(values, f"{node.name}_{name}") for name, values in found.constants.items()]
-    op = replace(node.op, requant=_twice(found.requant))
-    (made,) = builder.add(op, [*node.inputs[:2], *names], node.outputs, node.name)
+    requant = replace(found.requant, shift=0, rounding=_layer_rounding(graph, node))
+    (made,) = builder.add(replace(node.op, requant=requant), [*node.inputs[:2], *names], node.outputs, node.name)
     return {node.key: made}
 
 
@@ -133,6 +134,14 @@ def _twice(requant: Requant) -> Requant:
 
 # ---- layers ---------------------------------------------------------------------------------------------------------
 
+LAYERS = (("int8", "int8"), ("int8", "int16"), ("int16", "int16"))
+"""Element types of inputs and results, beside weights of int8."""
+
+
+def _layer_rounding(graph: Graph, node: Node) -> Rounding:
+    """Totals of words are rounded once, by factors of 16 bits."""
+    return Rounding.SINGLE if graph.types[node.inputs[0]].dtype == "int16" else Rounding.DOUBLE
+
 
 @dataclass(frozen=True, eq=False)
 class Layer:
@@ -142,12 +151,12 @@ class Layer:
 
 
 def _layer(graph: Graph, meaning: Meaning, node: Node) -> Layer | None:
-    """Of a layer of int8 with constant weights, in as many bits as scales of a file have."""
+    """Of a layer of bytes or words with constant weights, in as many bits as scales of a file have."""
     op = node.op
     if not isinstance(op, Conv | MatMul) or op.requant is None or op.requant.rounding not in PLAIN:
         return None
     kinds = graph.types[node.inputs[0]].dtype, op.requant.dtype
-    if kinds not in (("int8", "int8"), ("int8", "int16")) or node.inputs[1] not in graph.constants:
+    if kinds not in LAYERS or node.inputs[1] not in graph.constants or (kinds[0] == "int16" and _has_zeros(op)):
         return None
     operands, filters = node.operands(), _filters(graph, node)
     bias_name = "B" if isinstance(op, Conv) else "C"
@@ -162,11 +171,22 @@ def _layer(graph: Graph, meaning: Meaning, node: Node) -> Layer | None:
     bias = bias + np.rint(add / mul).astype(np.int64)
     is_far = np.any(np.abs(add - mul * np.rint(add / mul)) > most * 2.0**requant.shift)
     ends = meaning.scale(node.inputs[0]), meaning.scale(node.outputs[0])
-    multipliers, exponents = factors(layer_scales(wanted * ends[1] / ends[0], *ends), Rounding.DOUBLE)
+    multipliers, exponents = layer_factors(wanted * ends[1] / ends[0], *ends, _layer_rounding(graph, node))
     if is_far or np.any(np.abs(bias) >= 2**31) or exponents is None or np.any(multipliers == 0):
         return None
     constants = {"bias": bias, "mul": multipliers, "exponent": exponents}
     return Layer(requant, {name: values.astype(np.int32) for name, values in constants.items()})
+
+
+def _has_zeros(op: Conv | MatMul) -> bool:
+    """Zero points of operands, which words do not have."""
+    return bool(op.x_zero or op.w_zero if isinstance(op, Conv) else op.a_zero or op.b_zero)
+
+
+def layer_factors(weights: Array, given: float, made: float, rounding: Rounding) -> tuple[Array, Array | None]:
+    """Of totals over the result, by scales of weights, of inputs and of results."""
+    found, exponents = factors(layer_scales(weights, given, made), rounding)
+    return (reduced(found) if rounding == Rounding.SINGLE else found), exponents
 
 
 def layer_scales(weights: Array, given: float, made: float) -> Array:

@@ -18,6 +18,7 @@ from tilewright.errors import CompileError, Refusal
 from tilewright.frontends.tflite import importer
 from tilewright.ir.evaluate import evaluate_outputs
 from tilewright.ir.graph import Builder, Graph, Node, rebuild
+from tilewright.ir.rounding import Rounding
 from tilewright.ir.types import Shape, limits
 from tilewright.ir.unused import drop_unused
 from tilewright.ops._ethosu import EthosU
@@ -76,8 +77,10 @@ def ethos_u_parts(npu: str, core: Target | None = None, goal: str = CYCLES) -> t
 
 
 def _worth(graph: Graph, node: Node) -> int:
-    """Layers and pools of bytes, whatever has to be transposed for them."""
-    return 1 << 40 if isinstance(node.op, Conv | MaxPool) and graph.types[node.inputs[0]].dtype == "int8" else 0
+    """Layers and pools of bytes, and layers of words, whatever has to be transposed for them."""
+    dtype, requant = graph.types[node.inputs[0]].dtype, getattr(node.op, "requant", None)
+    is_wide = dtype == "int16" and isinstance(node.op, Conv) and requant and requant.rounding == Rounding.SINGLE
+    return 1 << 40 if is_wide or (dtype == "int8" and isinstance(node.op, Conv | MaxPool)) else 0
 
 
 def with_parts(npu: str, core: Target | None, graph: Graph, goal: str = CYCLES) -> Graph:

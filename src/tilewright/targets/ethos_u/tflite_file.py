@@ -13,7 +13,7 @@ import tflite
 from tilewright.ir.types import Array, Shape
 from tilewright.records import dataclass
 
-KINDS = {"int8": "INT8", "uint8": "UINT8", "int16": "INT16", "int32": "INT32"}
+KINDS = {"int8": "INT8", "uint8": "UINT8", "int16": "INT16", "int32": "INT32", "int64": "INT64"}
 VERSION = 3
 
 

@@ -12,7 +12,7 @@ from tilewright.errors import Refusal, instance, present
 from tilewright.ir.graph import Graph, Node
 from tilewright.ir.requant import Requant
 from tilewright.ir.rounding import Rounding
-from tilewright.ir.tflite_rounding import factors, multiplier
+from tilewright.ir.tflite_rounding import multiplier
 from tilewright.ir.types import Array, Shape, limits
 from tilewright.ops._linear import centred
 from tilewright.ops._rearranged import value_per_filter
@@ -32,14 +32,14 @@ from tilewright.ops.tfliteadd import TfliteAdd
 from tilewright.ops.transpose import Transpose
 from tilewright.records import dataclass
 from tilewright.targets.ethos_u.exponential import exponential
-from tilewright.targets.ethos_u.numerics import WORDS, layer_scales, tflite_sum
+from tilewright.targets.ethos_u.numerics import WORDS, layer_factors, tflite_sum
 from tilewright.targets.ethos_u.scales import Meaning, words_ratio
 from tilewright.targets.ethos_u.tables import Rectifier, Table, words_of
 from tilewright.targets.ethos_u.tflite_file import FileGraph, FileTensor
 
 SAME, VALID = 0, 1
 NONE, RELU = 0, 1
-OF_WORDS = (QLinearFunction, RequantShift, Reshape, Transpose)
+OF_WORDS = (Conv, MatMul, QLinearFunction, RequantShift, Reshape, Transpose)
 TO_WORDS = (Conv, MatMul, QLinearFunction, Reshape, Transpose)
 ULPS = 2
 """Of float32, within which the scale of weights is that gives a factor."""
@@ -138,8 +138,10 @@ def _weights(made: Writing, node: Node, zero: int, given: Array, w_zero: int) ->
     bias = bias + shift * rows.sum(axis=1)
     if np.any(np.abs(bias) >= 2**31):
         raise Refusal("its bias does not fit 32 bits")
-    scales = _scales_of(mul, exponent, made.meaning.scale(node.inputs[0]), made.meaning.scale(node.outputs[0]))
-    return Weights((rows + w_zero).astype(np.int8), w_zero, bias.astype(np.int32), scales)
+    is_word = made.graph.types[node.inputs[0]].dtype == "int16"
+    ends = made.meaning.scale(node.inputs[0]), made.meaning.scale(node.outputs[0])
+    scales = _scales_of(mul, exponent, *ends, Rounding.SINGLE if is_word else Rounding.DOUBLE)
+    return Weights((rows + w_zero).astype(np.int8), w_zero, bias.astype(np.int64 if is_word else np.int32), scales)
 
 
 def zero_of_bytes(rows: Array, given: int) -> int:
@@ -162,14 +164,14 @@ def _bias(node: Node) -> str:
     return "B" if isinstance(node.op, Conv) else "C"
 
 
-def _scales_of(mul: Array, exponent: Array, given: float, made: float) -> tuple[float, ...]:
+def _scales_of(mul: Array, exponent: Array, given: float, made: float, rounding: Rounding) -> tuple[float, ...]:
     """Scales of weights that give these factors."""
     middle = (mul * 2.0 ** (exponent - 31) * made / given).astype(np.float32)
     found = middle.copy()
     missing = np.ones(len(mul), bool)
     for ulps in sorted(range(-ULPS, ULPS + 1), key=abs):
         tried = middle + ulps * np.spacing(middle)
-        ours = factors(layer_scales(tried, given, made), Rounding.DOUBLE)
+        ours = layer_factors(tried, given, made, rounding)
         fits = missing & (ours[0] == mul) & (ours[1] == exponent)
         found[fits], missing = tried[fits], missing & ~fits
     if missing.any():
@@ -184,6 +186,15 @@ def _is_tflite(requant: Requant | None) -> Requant:
         raise Refusal(ROUNDS.format(requant.rounding))
     if requant.dtype not in ("int8", "int16"):
         raise Refusal(f"its results are {requant.dtype}; the NPU gives int8 and int16")
+    return requant
+
+
+def _of_layer(made: Writing, node: Node, requant: Requant | None) -> Requant:
+    """Totals of words are rounded once, and give words."""
+    if made.graph.types[node.inputs[0]].dtype != "int16":
+        return _is_tflite(requant)
+    if requant is None or requant.rounding != Rounding.SINGLE or requant.dtype != "int16":
+        raise Refusal("it does not give words as TensorFlow Lite does of words")
     return requant
 
 
@@ -202,7 +213,7 @@ def _conv(made: Writing, node: Node) -> None:
     given = made.graph.constants.get(node.inputs[1])
     if given is None:
         raise Refusal("its weights are computed")
-    requant = _is_tflite(op.requant)
+    requant = _of_layer(made, node, op.requant)
     if not op.channels_last:
         raise Refusal("has channels as the second axis")
     slid = _plane(op)
@@ -294,7 +305,7 @@ def _matmul(made: Writing, node: Node) -> None:
     given = made.graph.constants.get(node.inputs[1])
     if given is None:
         raise Refusal("multiplies two tensors that are computed; the NPU takes constant weights")
-    requant = _is_tflite(op.requant)
+    requant = _of_layer(made, node, op.requant)
     if given.ndim != 2 or op.perm_a or op.perm_b or op.perm_y or op.trans_a:
         raise Refusal("reads or writes its operands in another order")
     weights = _weights(made, node, op.a_zero, given if op.trans_b else given.T, op.b_zero)
