@@ -7,8 +7,6 @@ import importlib.util
 import json
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +20,7 @@ from tilewright.records import dataclass
 from tilewright.target.settings import CYCLES, RAM
 from tilewright.targets.ethos_u.against_file import differences
 from tilewright.targets.ethos_u.corrections import corrected
+from tilewright.targets.ethos_u.vela_jobs import run_vela
 from tilewright.toolchain.compiler import cache_folder
 
 STREAM = b"COP1"
@@ -168,16 +167,16 @@ def _compiled(npu: str, data: bytes, stem: str, goal: str) -> tuple[bytes, Seque
     with TemporaryDirectory() as name:
         path = Path(name) / "given.tflite"
         path.write_bytes(data)
-        words = ["-m", "ethosu.vela", str(path), "--accelerator-config", npu, "--output-dir", name, DATABASE]
+        words = [str(path), "--accelerator-config", npu, "--output-dir", name, DATABASE]
         words += ["--optimise", MEANT[goal]]
-        done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+        done = run_vela(words, Path(name))
         result, database = (Path(name) / one for one in ("given_vela.tflite", "given_debug.xml"))
-        if done.returncode or not result.is_file():
-            said = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+        if done.status or not result.is_file():
+            said = [line.strip() for line in done.said.splitlines() if line.strip()]
             what = f"Vela does not compile it for {npu}: {said[-1][:200] if said else 'it says nothing'}"
             raise VelaError(f"model '{stem}'", what, "choose the core alone")
         text = database.read_text(encoding="utf-8") if database.is_file() else ""
-        return corrected(data, result.read_bytes(), text), LEFT.findall(done.stdout)
+        return corrected(data, result.read_bytes(), text), LEFT.findall(done.said)
 
 
 def _keep(folder: Path, name: str, data: bytes, left: Sequence[Sequence[str]]) -> None:
