@@ -13,6 +13,9 @@ from typing import TypeGuard
 
 from scripts.site.recorded import MESSAGES
 
+from tilewright.frontends.onnx import importer as onnx
+from tilewright.frontends.tflite import importer as tflite
+
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "tilewright"
 FIELDS = ("where", "what", "hint")
@@ -35,6 +38,16 @@ LONGEST = 300
 PATH = re.compile(r"(?:/[\w.+-]+){2,}/([\w.+-]+)")
 FEWEST = 6
 """Letters of fixed text in a message that says something without its names."""
+
+ADVICE = (
+    ("accelerator.", "nothing, if another engine computes the layer: `tilewright analyze --explain` shows which"),
+    ("targets.", "nothing, if another engine computes the layer: `tilewright analyze --explain` shows which"),
+    ("frontends.tflite", tflite.OTHERWISE),
+    ("frontends.onnx", onnx.OTHERWISE),
+    ("ops.", onnx.OTHERWISE),
+    ("ir.", onnx.OTHERWISE),
+)
+"""Of messages without a hint of their own: what whoever shows them adds, or why a layer is elsewhere."""
 
 HEAD = """\
 # Error messages
@@ -84,11 +97,15 @@ def _entry(one: Refusal) -> str:
     hint = one.hint.strip(GAP + " ")
     cause = one.what if one.what != one.title else ""
     example, tried = recorded_of(one)
-    advice = tried or (one.hint if hint else "")
+    advice = tried or (one.hint if hint else advice_of(one))
     said = {"Cause": cause, "Example": example or example_of(one), "What to do": advice}
     lines = [f"### `{one.title}`\n", *(f"* {name}: {_code(text)}" for name, text in said.items() if text)]
     lines.append(f"* Said by `{one.module}`")
     return "\n".join(lines) + "\n\n"
+
+
+def advice_of(one: Refusal) -> str:
+    return next((advice.replace("`", "'") for beginning, advice in ADVICE if one.module.startswith(beginning)), "")
 
 
 @cache

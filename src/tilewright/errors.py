@@ -130,5 +130,6 @@ class Refusal(Exception):
         super().__init__(what, hint)
         self.what, self.hint = what, hint
 
-    def at(self, where: str) -> CompileError:
-        return CompileError(where, self.what, self.hint)
+    def at(self, where: str, hint: str = "") -> CompileError:
+        """With a hint for refusals that have none of their own."""
+        return CompileError(where, self.what, self.hint or hint)

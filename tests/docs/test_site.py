@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from scripts.site import commands, matrix
-from scripts.site.errors import Refusal, example_of, refusals
+from scripts.site.errors import Refusal, _entry, example_of, refusals
 
 from tests.docs.pages import ROOT
 from tests.support.chromium import browser as browser
@@ -55,6 +55,8 @@ def test_messages_are_read_from_the_code(tmp_path: Path) -> None:
     assert unknown.module == "accelerator.area"
     assert "apt-get install yosys" in unknown.hint
     assert len(found) > 1300
+    without = [one.title for one in refusals() if "* What to do: " not in _entry(one)]
+    assert len(without) < 40, without
     damaged = Refusal("…", "has no Verilog to synthesise, …", "", "m")
     assert example_of(damaged) == ""
 

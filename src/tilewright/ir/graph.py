@@ -225,7 +225,7 @@ class Builder:
         try:
             types = _infer(op, tuple([self.types[tensor] if tensor else None for tensor in inputs]))
         except Refusal as refusal:
-            raise refusal.at(where) from None
+            raise refusal.at(where, "write the layer otherwise, or export the model again") from None
         if outputs is None:
             outputs = self._made_up(f"{name}_{op.kind.lower()}", len(types))
         if len(outputs) > len(types):

@@ -20,8 +20,10 @@ def print_error(error: CompileError) -> None:
     errors = error.errors if isinstance(error, ManyErrors) else (error,)
     if len(errors) > 1:
         target.print(Text(f"✗ refused: {len(errors)} problems", style="bold red"))
+    last = {found.hint: found for found in errors}
     for found in errors:
-        for line in _block(found, "✗" if len(errors) == 1 else "·", width):
+        hint = found.hint if last[found.hint] is found else ""
+        for line in _block(found, hint, "✗" if len(errors) == 1 else "·", width):
             target.print(line, soft_wrap=True)
 
 
@@ -33,11 +35,12 @@ def print_fault(where: str, what: str, hint: str) -> None:
             target.print(line, soft_wrap=True)
 
 
-def _block(error: CompileError, mark: str, width: int | None) -> Iterator[Text]:
+def _block(error: CompileError, hint: str, mark: str, width: int | None) -> Iterator[Text]:
+    """What several errors have to try is said once, after the last of them."""
     yield from _lines(mark, "where", name_text(error.where).plain, "bold red", width)
     yield from _lines("│", "what", error.what, "", width)
-    if error.hint:
-        yield from _lines("│", "hint", error.hint, "cyan", width)
+    if hint:
+        yield from _lines("│", "hint", hint, "cyan", width)
 
 
 def _lines(mark: str, label: str, text: str, style: str, width: int | None) -> Iterator[Text]:

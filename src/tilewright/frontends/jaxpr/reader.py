@@ -93,7 +93,7 @@ class _Reader:
         except _Unknown:
             pass
         except Refusal as refusal:
-            error = refusal.at(_place(self.around))
+            error = refusal.at(_place(self.around), "write this line with other functions of jax.numpy")
             self.errors.setdefault(str(error), error)
         finally:
             em.scope = outer

@@ -33,6 +33,10 @@ from tilewright.ir.types import BYTES, Array, TensorType
 from tilewright.ops._control_flow import ControlFlow as ControlFlowOp
 from tilewright.ops.cast import Cast
 
+OTHERWISE = (
+    "if onnx.checker accepts the file, this form of the operator is not supported: write the layer otherwise; "
+    "if not, export the model again"
+)
 NEVER_FOLDED = frozenset({"DequantizeLinear"})
 """Quantised constants stay quantised; what needs them as floats folds them later."""
 
@@ -194,7 +198,7 @@ class _Import:
             self.poisoned.update(node.output)
             self._refuse_unsupported((node, *all_nodes(node)))
         except Refusal as refusal:
-            self._fail(node, refusal.at(where))
+            self._fail(node, refusal.at(where, OTHERWISE))
         except CompileError as error:
             self._fail(node, error)
 
@@ -304,7 +308,7 @@ class _Import:
         try:
             action()
         except Refusal as refusal:
-            self.errors.append(refusal.at(where))
+            self.errors.append(refusal.at(where, OTHERWISE))
         except CompileError as error:
             self.errors.append(error)
         found = self.errors[before:]

@@ -29,6 +29,10 @@ from tilewright.records import dataclass
 ONCE = "CALL_ONCE"
 """Runs a subgraph before the first call, which gives variables their first values."""
 FLEX = "Flex"
+OTHERWISE = (
+    "if another runtime computes the file, this form of the operator is not supported: write the layer otherwise; "
+    "if not, convert the model again"
+)
 
 
 def load(model: str | Path | bytes, options: ModelOptions | None = None, name: str = "") -> Graph:
@@ -133,7 +137,7 @@ class _Import:
                 _check_tensor(tensor)
                 self.scope.input(number, TensorType(tensor.dtype, _bound(tensor, shapes.get(tensor.name))))
             except Refusal as refusal:
-                self._poison((number,), refusal.at(f"input '{tensor.name}'"))
+                self._poison((number,), refusal.at(f"input '{tensor.name}'", OTHERWISE))
 
     def _declare_outputs(self) -> None:
         if not self.graph.outputs:
@@ -146,7 +150,7 @@ class _Import:
                 _check_tensor(tensor)
                 made = self.scope.tensor(number)
             except Refusal as refusal:
-                self.errors.append(refusal.at(f"output '{tensor.name}'"))
+                self.errors.append(refusal.at(f"output '{tensor.name}'", OTHERWISE))
                 continue
             self.scope.builder.output(made, tensor.name)
             found = self.scope.builder.types[made].shape
@@ -171,7 +175,7 @@ class _Import:
         except control_flow.Poisoned:
             self.poisoned.update(operator.outputs)
         except Refusal as refusal:
-            self._poison(operator.outputs, refusal.at(where))
+            self._poison(operator.outputs, refusal.at(where, OTHERWISE))
         except CompileError as error:
             self._poison(operator.outputs, error)
 
