@@ -44,6 +44,8 @@ DENSE = [
     (2, 8, 12, 16, 5, 3, 2, 2, 1, 1),
     (1, 6, 9, 40, 36, 3, 1, 1, 1, 1),
     (1, 10, 8, 40, 24, 3, 2, 1, 1, 1),
+    (1, 13, 24, 3, 16, 3, 1, 1, 1, 1),
+    (2, 11, 9, 14, 12, 3, 1, 1, 1, 1),
 ]
 DEPTHWISE = [
     (1, 9, 8, 6, 6, 3, 1, 1, 1, 6),
@@ -89,7 +91,7 @@ def gradients(shape: tuple[int, ...], kind: str) -> list[Case]:
     if groups > 1 or kernel != 3 or dilation != 1 or stride > 2:
         return found
     found.append(case("conv_input_grad_winograd" + ("" if stride == 1 else "_strided"), by_x, g, w))
-    has_quads = channels % 4 == 0 and filters % 4 == 0 and stride == 1
+    has_quads = filters % 4 == 0 and stride == 1
     return [*found, replace(found[0], kernel=BY_STEM["conv_weight_grad_winograd"])] if has_quads else found
 
 

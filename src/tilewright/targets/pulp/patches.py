@@ -21,6 +21,8 @@ from tilewright.targets.pulp.sizes import by_cores, in_c
 
 LEAST_CHANNELS = 12
 """What transforms of patches and filters are worth their time for."""
+LEAST_OF_IMAGE = 3
+"""The same of an image's channels, with strides of one: their patches are transformed once for all filters."""
 MOST_PRODUCTS = 0.8
 """Of those of the definition: whole blocks of four patches may be more."""
 SHAPES = (
@@ -83,10 +85,11 @@ def unsupported(op: Op, types: Types) -> str | None:
     by_definition = (found.by_definition / found.results) ** 2 * result[0] * math.prod(sizes)
     if found.products**2 * -(-patches // 4) * 4 > MOST_PRODUCTS * by_definition:
         return "it has few pixels: whole blocks of patches have more products"
-    if min(filters[0], filters[-1]) < LEAST_CHANNELS:
-        return f"it has fewer than {LEAST_CHANNELS} channels or filters"
-    if isinstance(op, ConvWeightGrad) and (filters[0] % 4 or filters[-1] % 4):
-        return "channels or filters are no multiple of four"
+    channels = LEAST_OF_IMAGE if found is ONE and not isinstance(op, ConvInputGrad) else LEAST_CHANNELS
+    if filters[0] < LEAST_CHANNELS or filters[-1] < channels:
+        return f"it has fewer than {channels} channels or {LEAST_CHANNELS} filters"
+    if isinstance(op, ConvWeightGrad) and filters[0] % 4:
+        return "filters are no multiple of four"
     return None
 
 

@@ -220,17 +220,9 @@ TW_BLOCK tw_block_columns_f32(const float *a0, int32_t a_step, const float *b0, 
 }
 
 /* The same for `blocks` blocks, at least one: operands of the next one are `jump` floats further, and so is where it goes.
- * All begin from nothing. */
-TW_BLOCK tw_block_strip_f32(const float *a0, int32_t a_step, const float *b0, int32_t b_step, int32_t count, int32_t blocks,
-                            int32_t jump, float *to, int32_t to_step) {
-  const float zeros[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-  if (count & 1) {
-    for (; blocks > 0; blocks--, a0 += jump, b0 += jump, to += jump) {
-      const tw_block_ends ends = {zeros, 0, to, to_step};
-      tw_block_columns_f32(a0, a_step, b0, b_step, count, ends);
-    }
-    return;
-  }
+ * All begin from nothing, and `count` is even. */
+TW_BLOCK tw_block_even_strip_f32(const float *a0, int32_t a_step, const float *b0, int32_t b_step, int32_t count, int32_t blocks,
+                                 int32_t jump, float *to, int32_t to_step) {
   const int32_t pairs = (count >> 1) - 1, a_back = -4 * count * a_step, b_back = -4 * count * b_step;
   int32_t a_jump = a_back + 4 * jump, b_jump = b_back + 4 * jump;
   __asm__ volatile(TW_A_STRIP(52)
@@ -239,6 +231,20 @@ TW_BLOCK tw_block_strip_f32(const float *a0, int32_t a_step, const float *b0, in
                    : [a_step] "r"(4 * a_step), [b_step] "r"(4 * b_step), [a_back] "r"(a_back), [b_back] "r"(b_back),
                      [pairs] "r"(pairs), [to_step] "r"(4 * to_step), [to_block] "r"(4 * jump - 12 * to_step)
                    : TW_A_CLOBBERED);
+}
+
+/* The same for any `count` of at least one. */
+TW_BLOCK tw_block_strip_f32(const float *a0, int32_t a_step, const float *b0, int32_t b_step, int32_t count, int32_t blocks,
+                            int32_t jump, float *to, int32_t to_step) {
+  const float zeros[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+  if ((count & 1) == 0) {
+    tw_block_even_strip_f32(a0, a_step, b0, b_step, count, blocks, jump, to, to_step);
+    return;
+  }
+  for (; blocks > 0; blocks--, a0 += jump, b0 += jump, to += jump) {
+    const tw_block_ends ends = {zeros, 0, to, to_step};
+    tw_block_columns_f32(a0, a_step, b0, b_step, count, ends);
+  }
 }
 
 /* The same in `turns` runs of `count` elements: at least one of each. */
@@ -291,6 +297,11 @@ static inline void tw_block_strip_f32(const float *a, int32_t a_step, const floa
     const tw_block_ends ends = {zeros, 0, to, to_step};
     tw_block_columns_f32(a, a_step, b, b_step, count, ends);
   }
+}
+
+static inline void tw_block_even_strip_f32(const float *a, int32_t a_step, const float *b, int32_t b_step, int32_t count,
+                                           int32_t blocks, int32_t jump, float *to, int32_t to_step) {
+  tw_block_strip_f32(a, a_step, b, b_step, count, blocks, jump, to, to_step);
 }
 
 static inline void tw_block_runs_f32(tw_run a, tw_run b, int32_t count, int32_t turns, tw_block_ends ends) {

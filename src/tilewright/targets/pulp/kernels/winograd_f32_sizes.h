@@ -81,35 +81,46 @@ static inline int32_t tw_quads_at_once(const tw_winograd_sizes *n) {
   return (grid.lines * grid.columns + 3) >> 2;
 }
 
-/* Columns of a line of patches, transformed one way; cores begin in different banks. */
+/* Columns of a line of patches of two channels, transformed one way; cores begin in different banks. */
 static inline int32_t tw_line_floats(const tw_winograd_sizes *n) {
   const int32_t columns = (tw_patches_at_once(n).columns - 1) * TW_STEP_OF(n->form) + TW_PIXELS_OF(n->form);
-  return columns * TW_POINTS_OF(n->form) + ((16 - columns * TW_POINTS_OF(n->form)) & 15) + 2;
+  const int32_t floats = 2 * columns * TW_POINTS_OF(n->form);
+  return floats + ((16 - floats) & 15) + 2;
 }
 
-/* Filters, patches and products; lines of all cores; a zero. */
+/* Products, and in their place, before there are any, lines of all cores. */
+static inline int32_t tw_product_floats(const tw_winograd_sizes *n, int32_t cores) {
+  const int32_t products = TW_CELL_OF(n->form) * 4 * tw_quads_at_once(n) * tw_filter_quads_at_once(n);
+  const int32_t lines = cores * tw_line_floats(n);
+  return products > lines ? products : lines;
+}
+
+/* Filters and patches; products; two zeros. */
 static inline int64_t tw_winograd_bytes(const tw_winograd_sizes *n, int32_t cores) {
-  const int64_t channels = n->channels, filters = tw_filter_quads_at_once(n), quads = tw_quads_at_once(n);
-  const int64_t cells = filters * channels + quads * channels + 4 * quads * filters;
-  return 4 * (TW_CELL_OF(n->form) * cells + cores * tw_line_floats(n) + 1);
+  const int64_t cells = tw_filter_quads_at_once(n) + tw_quads_at_once(n);
+  return 4 * (TW_CELL_OF(n->form) * cells * n->channels + tw_product_floats(n, cores) + 2);
 }
 
-/* ---- sizes of calls ---- */
+/* ---- sizes of calls: products go in pairs of channels, and of gradients by filters in quads ---- */
+
+static inline int32_t tw_whole_pairs(int32_t count) { return (count + 1) & ~1; }
 
 static inline tw_winograd_sizes tw_winograd_of_conv(const tw_conv_params *p) {
-  const tw_winograd_sizes found = {p->batch, p->out_h, p->out_w, p->in_channels, p->out_channels, p->stride_h == 1 ? 1 : 2, 0};
+  const tw_winograd_sizes found = {p->batch, p->out_h, p->out_w, tw_whole_pairs(p->in_channels), p->out_channels,
+                                   p->stride_h == 1 ? 1 : 2, 0};
   return found;
 }
 
 /* The gradient by the image is a convolution of the gradient of the result. */
 static inline tw_winograd_sizes tw_winograd_of_gradient(const tw_conv_gradient_params *p) {
-  const tw_winograd_sizes found = {p->batch, p->in_h, p->in_w, p->filters, p->channels, p->stride_h == 1 ? 1 : 3, 0};
+  const tw_winograd_sizes found = {p->batch, p->in_h, p->in_w, tw_whole_pairs(p->filters), p->channels,
+                                   p->stride_h == 1 ? 1 : 3, 0};
   return found;
 }
 
 /* The gradient by the filters has the patches of the convolution. */
 static inline tw_winograd_sizes tw_winograd_of_filters(const tw_conv_gradient_params *p) {
-  const tw_winograd_sizes found = {p->batch, p->out_h, p->out_w, p->channels, p->filters, 1, 1};
+  const tw_winograd_sizes found = {p->batch, p->out_h, p->out_w, tw_whole_quads(p->channels), p->filters, 1, 1};
   return found;
 }
 
@@ -123,11 +134,16 @@ static inline int64_t tw_conv_input_grad_winograd_scratch(const tw_conv_gradient
   return tw_winograd_bytes(&n, cores);
 }
 
-/* Patches of the image and of g; four rows of products and a line of each core; a zero. */
+/* Patches of the image and, in the place of all cores' lines, of g; four rows of products of each core; two zeros. */
+static inline int32_t tw_gradient_floats(const tw_winograd_sizes *n, int32_t cores) {
+  const int32_t gradients = TW_CELL_OF(n->form) * 4 * tw_quads_at_once(n) * (n->filters >> 2), lines = cores * tw_line_floats(n);
+  return gradients > lines ? gradients : lines;
+}
+
 static inline int64_t tw_conv_weight_grad_winograd_scratch(const tw_conv_gradient_params *p, int32_t cores) {
   const tw_winograd_sizes n = tw_winograd_of_filters(p);
-  const int64_t columns = (n.channels + n.filters) >> 2;
-  return 4 * (TW_CELL_OF(n.form) * (4 * tw_quads_at_once(&n) * columns + 4 * cores) + cores * tw_line_floats(&n) + 1);
+  const int64_t columns = n.channels >> 2;
+  return 4 * (TW_CELL_OF(n.form) * (4 * tw_quads_at_once(&n) * columns + 4 * cores) + tw_gradient_floats(&n, cores) + 2);
 }
 
 /* ---- work ---- */
@@ -153,22 +169,23 @@ static inline int64_t tw_winograd_work(const tw_winograd_sizes *n, int32_t cores
 }
 
 static inline int64_t tw_conv_winograd_work(const tw_conv_params *p, const tw_conv_loops *tile, int32_t cores, double *units) {
-  const tw_winograd_sizes n = {(int32_t)tile->n, (int32_t)tile->y, (int32_t)tile->x, (int32_t)tile->c, (int32_t)tile->f,
-                               p->stride_h == 1 ? 1 : 2, 0};
+  const tw_winograd_sizes n = {(int32_t)tile->n, (int32_t)tile->y, (int32_t)tile->x, tw_whole_pairs((int32_t)tile->c),
+                               (int32_t)tile->f, p->stride_h == 1 ? 1 : 2, 0};
   return tw_winograd_work(&n, cores, units);
 }
 
 static inline int64_t tw_conv_input_grad_winograd_work(const tw_conv_gradient_params *p, const tw_conv_loops *tile,
                                                        int32_t cores, double *units) {
-  const tw_winograd_sizes n = {(int32_t)tile->n, (int32_t)tile->y, (int32_t)tile->x, (int32_t)tile->f, (int32_t)tile->c,
-                               p->stride_h == 1 ? 1 : 3, 0};
+  const tw_winograd_sizes n = {(int32_t)tile->n, (int32_t)tile->y, (int32_t)tile->x, tw_whole_pairs((int32_t)tile->f),
+                               (int32_t)tile->c, p->stride_h == 1 ? 1 : 3, 0};
   return tw_winograd_work(&n, cores, units);
 }
 
 /* The call and its rounds; patches of the image and of g; blocks of four filters and channels, and their products. */
 static inline int64_t tw_conv_weight_grad_winograd_work(const tw_conv_gradient_params *p, const tw_conv_loops *tile,
                                                         int32_t cores, double *units) {
-  const tw_winograd_sizes n = {(int32_t)tile->n, (int32_t)tile->y, (int32_t)tile->x, (int32_t)tile->c, (int32_t)tile->f, 1, 1};
+  const tw_winograd_sizes n = {(int32_t)tile->n, (int32_t)tile->y, (int32_t)tile->x, tw_whole_quads((int32_t)tile->c),
+                               (int32_t)tile->f, 1, 1};
   (void)p;
   const tw_patch_grid grid = tw_patches_at_once(&n);
   const int64_t patches = grid.lines * grid.columns, rounds = tw_winograd_rounds(&n);

@@ -10,6 +10,7 @@
 #ifndef TW_WINOGRAD_FORMS_F32_H
 #define TW_WINOGRAD_FORMS_F32_H
 
+#include "in_order_f32.h"
 #include "winograd_f32_sizes.h"
 
 #define TW_POINTS TW_POINTS_OF(TW_FORM)
@@ -30,18 +31,54 @@
 #endif
 #define TW_TRANSFORM static inline __attribute__((always_inline)) void
 
-#if TW_FORM == 1
+/* What is loaded and stored between the operations of a transform: elements of the next one, from where they are, and
+ * results of the one before, `apart` floats from one to the next. */
+typedef struct {
+  int loads, stores; /* whether there are any */
+  const float *const *from;
+  float *next;
+  const float *before;
+  float *to;
+  int32_t apart;
+} tw_moves;
 
-TW_TRANSFORM tw_factors_of_pixels(const float x[6], float m[6]) {
-  const float a = x[4] - 4.0f * x[2], b = x[3] - 4.0f * x[1], c = x[4] - x[2], d = x[3] - x[1];
-  m[0] = 4.0f * x[0] + (x[4] - 5.0f * x[2]);
-  m[1] = a + b, m[2] = a - b, m[3] = c + 2.0f * d, m[4] = c - 2.0f * d;
-  m[5] = 4.0f * x[1] + (x[5] - 5.0f * x[3]);
+#define TW_MOVE static inline __attribute__((always_inline)) void
+
+TW_MOVE tw_move_in(tw_moves moves, int i) {
+  if (moves.loads) moves.next[i] = tw_take(moves.from[i]);
 }
 
-TW_TRANSFORM tw_factors_of_taps(const float w[3], float m[6]) {
-  const float a = w[0] + w[2], b = w[0] + 4.0f * w[2];
-  m[0] = w[0], m[1] = a + w[1], m[2] = a - w[1], m[3] = b + 2.0f * w[1], m[4] = b - 2.0f * w[1], m[5] = w[2];
+TW_MOVE tw_move_out(tw_moves moves, int i) {
+  if (moves.stores) tw_put(moves.to + i * moves.apart, moves.before[i]);
+}
+
+#if TW_FORM == 1
+
+TW_TRANSFORM tw_factors_of_pixels(const float x[6], float m[6], tw_moves moves) {
+  const float a = tw_minus_product(x[4], x[2], 4.0f);
+  tw_move_out(moves, 0);
+  const float b = tw_minus_product(x[3], x[1], 4.0f);
+  tw_move_in(moves, 0);
+  m[1] = tw_plus(a, b);
+  tw_move_out(moves, 1);
+  m[2] = tw_minus(a, b);
+  tw_move_in(moves, 1);
+  const float c = tw_minus(x[4], x[2]);
+  tw_move_out(moves, 2);
+  const float d = tw_minus(x[3], x[1]);
+  tw_move_in(moves, 2);
+  m[3] = tw_plus_product(c, d, 2.0f);
+  tw_move_out(moves, 3);
+  m[4] = tw_minus_product(c, d, 2.0f);
+  tw_move_in(moves, 3);
+  const float e = tw_minus(x[0], x[2]);
+  tw_move_out(moves, 4);
+  m[0] = tw_plus_product(c, e, 4.0f);
+  tw_move_in(moves, 4);
+  const float f = tw_minus(x[5], x[3]);
+  tw_move_out(moves, 5);
+  m[5] = tw_minus_product(f, d, 4.0f);
+  tw_move_in(moves, 5);
 }
 
 /* `start` is in all results. */
@@ -53,19 +90,14 @@ TW_TRANSFORM tw_results_of(const float m[6], float start, float y[4]) {
 }
 
 TW_TRANSFORM tw_factors_of_results(const float y[4], float m[6]) {
-  const float even = (y[0] + y[2]) * (-1.0f / 6), odd = (y[1] + y[3]) * (-1.0f / 6);
-  const float outer = y[0] * (1.0f / 24) + y[2] * (1.0f / 6), inner = y[1] * (1.0f / 12) + y[3] * (1.0f / 3);
-  m[0] = y[0] * 0.25f, m[1] = even + odd, m[2] = even - odd, m[3] = outer + inner, m[4] = outer - inner, m[5] = y[3];
-}
-
-TW_TRANSFORM tw_taps_of(const float m[6], float w[3]) {
-  const float a = m[1] + m[2], b = m[1] - m[2], c = m[3] + m[4], d = m[3] - m[4];
-  w[0] = m[0] + a + c, w[1] = b + 2.0f * d, w[2] = a + 4.0f * c + m[5];
+  const float even = y[0] + y[2], odd = y[1] + y[3], outer = y[0] + 4.0f * y[2], inner = y[1] + 4.0f * y[3];
+  m[0] = y[0], m[1] = even + odd, m[2] = even - odd, m[3] = outer + 2.0f * inner, m[4] = outer - 2.0f * inner, m[5] = y[3];
 }
 
 #elif TW_FORM == 2
 
-TW_TRANSFORM tw_factors_of_pixels(const float x[5], float m[5]) {
+TW_TRANSFORM tw_factors_of_pixels(const float x[5], float m[5], tw_moves moves) {
+  TW_UNROLLED(5) for (int i = 0; i < 5; i++) tw_move_out(moves, i), tw_move_in(moves, i);
   m[0] = x[0] - x[2], m[1] = x[2], m[2] = x[2] - x[4], m[3] = x[1], m[4] = x[3];
 }
 
@@ -81,7 +113,8 @@ TW_TRANSFORM tw_results_of(const float m[5], float start, float y[2]) {
 #else
 
 /* Three gradients, and the two of them that the middle tap meets. */
-TW_TRANSFORM tw_factors_of_pixels(const float x[5], float m[5]) {
+TW_TRANSFORM tw_factors_of_pixels(const float x[5], float m[5], tw_moves moves) {
+  TW_UNROLLED(5) for (int i = 0; i < 5; i++) tw_move_out(moves, i), tw_move_in(moves, i);
   m[0] = x[0] - x[1], m[1] = x[1], m[2] = x[1] - x[2], m[3] = x[3], m[4] = x[4];
 }
 

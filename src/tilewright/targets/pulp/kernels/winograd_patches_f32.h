@@ -61,15 +61,32 @@ static inline tw_rows tw_rows_of(const tw_image *k, int32_t image, int32_t y, in
   return found;
 }
 
-/* Columns of pixels, transformed. */
-static __attribute__((noinline)) float *tw_transform_columns(tw_rows at, int32_t count, float *to) {
-  for (; count > 0; count--, to += TW_POINTS) {
-    float x[TW_PIXELS], m[TW_POINTS];
-    TW_UNROLLED(6) for (int r = 0; r < TW_PIXELS; r++) x[r] = *at.row[r], at.row[r] += at.step[r];
-    tw_factors_of_pixels(x, m);
-    TW_UNROLLED(6) for (int r = 0; r < TW_POINTS; r++) to[r] = m[r];
+/* Columns of pixels of one channel or of two, transformed. */
+static inline __attribute__((always_inline)) float *tw_transform_channels(int together, tw_rows at, int32_t count, float *to) {
+  for (; count > 0; count--, to += together * TW_POINTS) {
+    float x[TW_PIXELS], y[TW_PIXELS], m[TW_POINTS];
+    const float *second[TW_PIXELS];
+    TW_UNROLLED(6) for (int r = 0; r < TW_PIXELS; r++) x[r] = tw_take(at.row[r]), second[r] = at.row[r] + 1;
+    tw_factors_of_pixels(x, m, (tw_moves){together > 1, 0, second, y, 0, 0, 0});
+    TW_UNROLLED(6) for (int r = 0; r < TW_PIXELS; r++) at.row[r] += at.step[r];
+    float *last = to;
+    if (together > 1) {
+      float first[TW_POINTS];
+      TW_UNROLLED(6) for (int r = 0; r < TW_POINTS; r++) first[r] = m[r];
+      tw_factors_of_pixels(y, m, (tw_moves){0, 1, 0, 0, first, to, 1});
+      last += TW_POINTS;
+    }
+    TW_UNROLLED(6) for (int r = 0; r < TW_POINTS; r++) tw_put(last + r, m[r]);
   }
   return to;
+}
+
+static __attribute__((noinline)) float *tw_transform_columns(tw_rows at, int32_t count, float *to) {
+  return tw_transform_channels(1, at, count, to);
+}
+
+static __attribute__((noinline)) float *tw_transform_two_columns(tw_rows at, int32_t count, float *to) {
+  return tw_transform_channels(2, at, count, to);
 }
 
 static inline float *tw_columns_of_zeros(int32_t count, float *to) {
@@ -78,26 +95,86 @@ static inline float *tw_columns_of_zeros(int32_t count, float *to) {
 }
 
 /* All columns that patches of a line see, from x on. */
-static void tw_transform_line(const tw_image *k, int32_t image, int32_t y, int32_t x, int32_t count, int32_t channel) {
+static void tw_transform_line(const tw_image *k, int32_t image, int32_t y, int32_t x, int32_t count, int32_t channel,
+                              int32_t together) {
   const int32_t first = tw_min(tw_max(0, -x), count), inside = tw_max(0, tw_min(count, k->in_w - x) - first);
-  float *to = tw_columns_of_zeros(first, k->line);
-  if (inside > 0) to = tw_transform_columns(tw_rows_of(k, image, y, x + first, channel), inside, to);
-  tw_columns_of_zeros(count - first - inside, to);
+  float *to = tw_columns_of_zeros(first * together, k->line);
+  if (inside > 0) {
+    const tw_rows rows = tw_rows_of(k, image, y, x + first, channel);
+    to = together > 1 ? tw_transform_two_columns(rows, inside, to) : tw_transform_columns(rows, inside, to);
+  }
+  tw_columns_of_zeros((count - first - inside) * together, to);
 }
 
-/* Columns of patches of a line, transformed the other way. `number` is that of the first patch. */
-static __attribute__((noinline)) void tw_transform_patches_of_line(const tw_image *k, int32_t count, int32_t number, tw_places next,
-                                                                   float *to) {
-  const float *from = k->line;
-  const int32_t middle = (TW_FORM == 3 ? 1 - k->odd_left : 3) * TW_POINTS;
-  for (; count > 0; count--, from += (TW_STEP - 1) * TW_POINTS) {
-    TW_ROLLED for (int r = 0; r < TW_POINTS; r++, from++, to += 4 * TW_POINTS) {
-      float x[TW_PIXELS], m[TW_POINTS];
-      TW_UNROLLED(6) for (int s = 0; s < TW_PIXELS; s++) x[s] = from[s < 3 || TW_FORM < 3 ? s * TW_POINTS : middle + (s - 3) * TW_POINTS];
-      tw_factors_of_pixels(x, m);
-      TW_UNROLLED(6) for (int s = 0; s < TW_POINTS; s++) to[4 * s] = m[s];
+/* One row of a patch's matrices after the other: three of them, each loaded and stored while its neighbour is computed. */
+static inline __attribute__((always_inline)) void tw_transform_rows(const float *const from[TW_PIXELS], int count, float *to) {
+  float x[6][TW_PIXELS], m[6][TW_POINTS];
+  const float *next[TW_PIXELS];
+  TW_UNROLLED(6) for (int s = 0; s < TW_PIXELS; s++) x[0][s] = tw_take(from[s]);
+  TW_UNROLLED(6) for (int r = 0; r < count; r++) {
+    TW_UNROLLED(6) for (int s = 0; s < TW_PIXELS; s++) next[s] = from[s] + r + 1;
+    tw_factors_of_pixels(x[r], m[r], (tw_moves){r + 1 < count, r > 0, next, x[r + 1 < count ? r + 1 : r], m[r > 0 ? r - 1 : r],
+                                                to + 4 * TW_POINTS * (r - 1), 4});
+  }
+  TW_UNROLLED(6) for (int s = 0; s < TW_POINTS; s++) tw_put(to + 4 * (TW_POINTS * (count - 1) + s), m[count - 1][s]);
+}
+
+/* Columns of patches of a line, transformed the other way, which are `together` channels apart. `number` is that of the
+ * first patch. */
+static inline __attribute__((always_inline)) void tw_transform_channel_of_line(const tw_image *k, int together, const float *from,
+                                                                               int32_t count, int32_t number, tw_places next,
+                                                                               float *to) {
+  const int32_t column = together * TW_POINTS, middle = (TW_FORM == 3 ? 1 - k->odd_left : 3) * column;
+  for (; count > 0; count--, from += TW_STEP * column) {
+    const float *at[TW_PIXELS];
+    TW_UNROLLED(6) for (int s = 0; s < TW_PIXELS; s++) at[s] = from + (s < 3 || TW_FORM < 3 ? s * column : middle + (s - 3) * column);
+#if TW_FORM == 1
+    TW_ROLLED for (int r = 0; r < 2; r++, to += 12 * TW_POINTS) {
+      tw_transform_rows(at, 3, to);
+      TW_UNROLLED(6) for (int s = 0; s < TW_PIXELS; s++) at[s] += 3;
     }
+#else
+    tw_transform_rows(at, 5, to);
+    to += 20 * TW_POINTS;
+#endif
     to += ((++number & 3) ? next.step : next.jump) - 4 * TW_MATRICES;
+  }
+}
+
+static __attribute__((noinline)) void tw_transform_patches_of_line(const tw_image *k, const float *from, int32_t count,
+                                                                   int32_t number, tw_places next, float *to) {
+  tw_transform_channel_of_line(k, 1, from, count, number, next, to);
+}
+
+static __attribute__((noinline)) void tw_transform_patches_of_two(const tw_image *k, const float *from, int32_t count,
+                                                                  int32_t number, tw_places next, float *to) {
+  tw_transform_channel_of_line(k, 2, from, count, number, next, to);
+}
+
+/* Channels that a core takes at once: two of them share the way along the rows, unless cores then wait for each other. */
+static inline int32_t tw_channels_together(int32_t lines, int32_t channels) {
+  const int32_t alone = (lines * channels + TW_CORES - 1) / TW_CORES;
+  return (channels & 1) == 0 && 2 * ((lines * (channels >> 1) + TW_CORES - 1) / TW_CORES) <= alone ? 2 : 1;
+}
+
+/* Where a patch's number in the first matrix is. */
+static inline int32_t tw_place_in_cells(int32_t patch, tw_places next) {
+  return (patch >> 2) * (3 * next.step + next.jump) + (patch & 3) * next.step;
+}
+
+static inline int32_t tw_place_of_channel(int32_t channel, int are_quads, int32_t channel_step) {
+  return are_quads ? (channel >> 2) * channel_step + (channel & 3) : channel * channel_step;
+}
+
+/* Channels that pairs or quads of them lack, up to `end`, are zeros. */
+static void tw_fill_channels(const tw_image *k, int32_t patches, int32_t end, int are_quads, int32_t channel_step,
+                             tw_places next, float *to) {
+  const tw_share share = tw_share_of(patches);
+  for (int32_t channel = k->channels; channel < end; channel++) {
+    for (int32_t patch = share.first; patch < share.end; patch++) {
+      float *const cell = to + tw_place_of_channel(channel, are_quads, channel_step) + tw_place_in_cells(patch, next);
+      TW_ROLLED for (int32_t m = 0; m < TW_MATRICES; m++) cell[4 * m] = 0.0f;
+    }
   }
 }
 
@@ -106,13 +183,20 @@ static __attribute__((noinline)) void tw_transform_patches_of_line(const tw_imag
 static void tw_transform_patches(const tw_image *k, const tw_round *round, int are_quads, int32_t channel_step,
                                  tw_places next, float *to) {
   const int32_t columns = (round->columns - 1) * TW_STEP + (TW_FORM == 3 ? 3 : TW_PIXELS);
-  for (int32_t i = tw_core(); i < round->lines * k->channels; i += TW_CORES) {
-    const int32_t line = i / k->channels, channel = i - line * k->channels, number = line * round->columns;
+  const int32_t together = tw_channels_together(round->lines, k->channels), parts = k->channels / together;
+  for (int32_t i = tw_core(); i < round->lines * parts; i += TW_CORES) {
+    const int32_t line = i / parts, channel = (i - line * parts) * together, number = line * round->columns;
     const tw_place first = tw_place_of(round, number);
-    tw_transform_line(k, first.image, first.y * TW_STEP - k->pad_top, first.x * TW_STEP - k->pad_left, columns, channel);
-    const int32_t cell = are_quads ? (channel >> 2) * channel_step + (channel & 3) : channel * channel_step;
-    const int32_t place = (number >> 2) * (3 * next.step + next.jump) + (number & 3) * next.step;
-    tw_transform_patches_of_line(k, round->columns, number, next, to + cell + place);
+    tw_transform_line(k, first.image, first.y * TW_STEP - k->pad_top, first.x * TW_STEP - k->pad_left, columns, channel, together);
+    const int32_t place = tw_place_in_cells(number, next);
+    for (int32_t c = channel; c < channel + together; c++) {
+      float *const cell = to + place + tw_place_of_channel(c, are_quads, channel_step);
+      if (together > 1) {
+        tw_transform_patches_of_two(k, k->line + (c - channel) * TW_POINTS, round->columns, number, next, cell);
+      } else {
+        tw_transform_patches_of_line(k, k->line, round->columns, number, next, cell);
+      }
+    }
   }
 }
 
