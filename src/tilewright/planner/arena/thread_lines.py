@@ -124,8 +124,9 @@ class _Moves:
         candidates = {offsets[piece.buffer.name], 0, self.peak - size}
         for start, bytes_ in taken:
             candidates |= {start - size, start + bytes_ + self.alignment - 1}
+        changes = _changes(lines)
         for change in _changes(piece.threads):
-            candidates |= {(place - change) * LINE for place in _changes(lines)}
+            candidates |= {(place - change) * LINE for place in changes}
         places = sorted({place // self.alignment * self.alignment for place in candidates})
         return [place for place in places if 0 <= place <= self.peak - size and not _meets(place, size, taken)]
 
