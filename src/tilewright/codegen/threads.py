@@ -59,8 +59,9 @@ def function(layer: LayerSchedule, instance: Instance, name: str) -> str:
 typedef struct {{{fields}
 }} {name}_pointers;
 
-static void {name}(const void *pointers, int part) {{
+static void {name}(const void *pointers, int part, int thread) {{
   const {name}_pointers *const at = pointers;
+  (void)thread;
   switch (part) {{{bodies}
   }}
 }}
@@ -84,8 +85,9 @@ typedef struct {{
   const {layer.kernel.params_type} *params;{fields}
 }} {name}_pointers;
 
-static void {name}(const void *pointers, int part) {{
+static void {name}(const void *pointers, int part, int thread) {{
   const {name}_pointers *const at = pointers;
+  (void)thread;
   {layer.kernel.params_type} params = *at->params;
   params.part = part;
   params.parts = {parts};
@@ -116,7 +118,9 @@ def _part(number: int, layer: LayerSchedule, instance: Instance) -> str:
     stems = [argument.stem for argument in layer.kernel.arguments()]
     arguments = [_moved(stem.lower(), _start(layer, number, stem)) for stem in stems]
     if instance.takes_scratch:
-        arguments.append(_moved("scratch", layer.scratch.bytes * number if layer.scratch is not None else 0))
+        arguments.append(
+            f"at->scratch + {layer.scratch.bytes} * thread" if layer.scratch is not None else "at->scratch"
+        )
     return f"""
   case {number}: {{{tables}
     static const {layer.kernel.params_type} params = {{{params}}};

@@ -113,6 +113,8 @@ class Kernel:
     """Loops of the operator that a tile of this kernel must cover."""
     multiples: Mapping[str, int] = field(default_factory=dict)
     """Loop -> what tile sizes along it should be multiples of."""
+    at_once: Mapping[str, int] = field(default_factory=dict)
+    """Loop -> how many of it are computed together. Any number is, but one that is no multiple takes longer."""
     min_tile: Mapping[str, int] = field(default_factory=dict)
     """Loop -> what no tile along it may be smaller than, the last one included."""
     instead: str = ""

@@ -24,6 +24,7 @@ from tilewright.ops.softmax import Softmax
 from tilewright.ops.transpose import Transpose
 from tilewright.passes.fit.even_rows import even_rows
 from tilewright.planner.arena.allocation import allocate
+from tilewright.planner.arena.threads import parts_of_threads
 from tilewright.planner.check.schedule import check_schedule
 from tilewright.planner.cluster.tile_params import variants
 from tilewright.planner.program.program import CORES, Barrier, Program
@@ -76,6 +77,29 @@ def test_parts_together_are_the_whole(threads: int) -> None:
     assert {layer.tiles for layer in schedule.layers} <= ({1} if threads == 1 else {threads - 1, threads})
     for name in graph.outputs:
         assert np.allclose(found[name], expected[name], atol=1e-4)
+
+
+@pytest.mark.asks_c
+@pytest.mark.parametrize("threads", [2, 3])
+def test_long_layers_have_several_parts_for_each_thread(threads: int) -> None:
+    """As even as one part each is, of whole blocks of what is computed at once, with working memory for each thread."""
+    builder = Builder("long")
+    x = builder.input("x", TensorType("float32", (1, 16, 96, 64)))
+    y = builder.add(Conv(padding=(1, 1, 1, 1)), [x, builder.constant(floats(32, 16, 3, 3))])[0]
+    builder.output(builder.add(Conv(), [y, builder.constant(floats(48, 32, 1, 1))])[0])
+    graph = builder.build()
+    schedule = pipeline.stage(graph, "cpu", "schedule", settings=Settings(threads=threads))
+    for layer in (one for one in schedule.layers if one.node.op.multiplies):
+        (cut,) = layer.option.grid.cuts
+        assert layer.tiles > threads
+        assert cut.size % layer.kernel.at_once.get(cut.loop, 1) == 0
+        shares = parts_of_threads(layer.tiles, threads)
+        assert [part for share in shares for part in share] == list(range(layer.tiles))
+        assert max(map(len, shares)) * cut.size <= -(-cut.extent // threads)
+        assert layer.scratch is None or layer.scratch.cores == threads
+    feeds = {"x": floats(1, 16, 96, 64)}
+    found, expected = interpret(schedule, feeds), evaluate(graph, feeds)
+    assert np.allclose(found[schedule.graph.outputs[0]], expected[graph.outputs[0]], atol=1e-3)
 
 
 def seven_rows(dtype: str) -> Graph:

@@ -23,7 +23,7 @@ from tilewright.planner.arena.board_regions import arena_capacities, with_fittin
 from tilewright.planner.arena.cycles import layer_cycles, machine_bound
 from tilewright.planner.arena.pieces import Pieces, pieces
 from tilewright.planner.arena.thread_lines import Span, with_own_lines
-from tilewright.planner.arena.threads import cut_for_threads, spans_of
+from tilewright.planner.arena.threads import cut_for_threads, parts_of_threads, spans_of
 from tilewright.planner.cluster.tile_params import most_scratch
 from tilewright.planner.home import ARENA, STATE, Home
 from tilewright.planner.machine_bound import MachineBound
@@ -276,15 +276,15 @@ def _while_copied(mapped: Mapped, owners: Owners, buffers: Sequence[Buffer]) -> 
 
 
 def _scratch_sizes(mapped: Mapped) -> list[tuple[Node, int]]:
-    """Of layers with working memory; every thread that computes a part has its own."""
-    sharing, memory = _sharing(mapped), mapped.target.memories[0]
+    """Of layers with working memory; every thread that computes parts has its own."""
+    sharing, memory, threads = _sharing(mapped), mapped.target.memories[0], mapped.target.agents.threads
     split = cut_for_threads(mapped, sharing.owners)
     sizes = []
     for node in mapped.graph.nodes:
         if not node.op.view and node.key not in sharing.idle:
             kernel = mapped.choice(node).kernel
             if node.key in split:
-                size = memory.whole(most_scratch(kernel, split[node.key])) * split[node.key].tiles
+                size = memory.whole(most_scratch(kernel, split[node.key])) * min(split[node.key].tiles, threads)
             else:
                 size = scratch_of_all(mapped, node)
             sizes.append((node, size))
@@ -299,16 +299,19 @@ def scratch_of_all(mapped: Mapped, node: Node) -> int:
 
 
 def _shares(mapped: Mapped, sharing: Pieces, split: Mapping[str, TileGrid]) -> dict[Key, list[Span]]:
-    """What each thread has of a buffer: of tensors as they are made, of working memory a part each."""
+    """What each thread has of a buffer: of tensors as they are made, of working memory its own."""
+    threads = mapped.target.agents.threads
     made: dict[Key, list[Span]] = {
-        _scratch_key(node): [(size // tiles * part, size // tiles * (part + 1)) for part in range(tiles)]
+        _scratch_key(node): [(size // used * thread, size // used * (thread + 1)) for thread in range(used)]
         for node, size in _scratch_sizes(mapped)
-        if (tiles := split[node.key].tiles if node.key in split else 0)
+        if (used := min(split[node.key].tiles, threads) if node.key in split else 0)
     }
     for node in mapped.graph.nodes:
         if node.key in split:
             for stem, name in node.results().items():
-                made[(sharing.owners[name],)] = spans_of(split[node.key], stem, sharing.starts.get(name, 0))
+                spans = spans_of(split[node.key], stem, sharing.starts.get(name, 0))
+                own = parts_of_threads(len(spans), threads)
+                made[(sharing.owners[name],)] = [(spans[parts[0]][0], spans[parts[-1]][1]) for parts in own]
     return made
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from tilewright.ir.graph import Graph, Node
 from tilewright.planner.arena.jobs import with_jobs
+from tilewright.planner.arena.threads import parts_of_threads
 from tilewright.planner.machine_bound import MachineBound, Way, Work
 from tilewright.target.cost_model import call_cycles, work
 from tilewright.target.kernel import Kernel
@@ -17,14 +18,19 @@ from tilewright.tiling.tiles import TileGrid
 
 def layer_cycles(mapped: Mapped, grids: Mapping[str, TileGrid]) -> dict[str, int]:
     """Of layers that are computed where their tensors lie, by the keys of their nodes; nothing where neither cycles nor
-    time are counted of single layers, and 0 where no costs were measured. Of several parts, of the longest."""
+    time are counted of single layers, and 0 where no costs were measured. Of several threads, of the longest."""
     target = mapped.target
     if not target.runner.unit or not target.costs.kernels:
         return dict.fromkeys(grids, 0) if target.runner.unit else {}
     kernels = {key: mapped.choices[key].kernel for key in grids}
     if any(kernel.offloaded for kernel in kernels.values()):
         return with_jobs(mapped, grids)
-    return {key: max(_of_grid(target, part, kernels[key]) for part in _parts(grid)) for key, grid in grids.items()}
+    return {key: _of_threads(target, grid, kernels[key]) for key, grid in grids.items()}
+
+
+def _of_threads(target: Target, grid: TileGrid, kernel: Kernel) -> int:
+    parts = [_of_grid(target, part, kernel) for part in _parts(grid)]
+    return max(sum(parts[part] for part in own) for own in parts_of_threads(len(parts), target.agents.threads))
 
 
 def _parts(grid: TileGrid) -> Iterator[TileGrid]:

@@ -1,7 +1,8 @@
 """Layers that several threads of a computer compute: which are worth it, and what each thread has of them.
 
 A layer is cut along one loop. Every operand and result of a part lies in one piece, so that a kernel needs to know
-nothing of threads: it is called with a part's parameters, and pointers to where the part begins.
+nothing of threads: it is called with a part's parameters, and pointers to where the part begins. Long layers have
+several parts for each thread, so that one whose processor is slower for a while leaves some to the others.
 """
 
 from __future__ import annotations
@@ -21,6 +22,12 @@ from tilewright.tiling.tiles import AxisWindow, Cut, TileGrid
 
 LEAST_MACS, LEAST_BYTES = 64_000, 64_000
 """Of a layer that is worth a second thread: handing it over takes about as long as a fifth of that."""
+FINEST_MACS, FINEST_BYTES = 1_000_000, 100_000
+"""Of a part that is worth being one of several of a thread."""
+FINEST_ROWS = 32
+"""Of a result, in such a part: kernels compute several at a time."""
+TURNS = (4, 3, 5, 2, 7)
+"""Parts for each thread that are tried."""
 
 
 def cut_for_threads(mapped: Mapped, owners: Owners) -> dict[str, TileGrid]:
@@ -44,7 +51,46 @@ def _parts(mapped: Mapped, node: Node, owners: Owners) -> TileGrid | None:
     candidates = [grid.in_tiles((cut,)) for cut in _cuts(kernel, grid, mapped.target.agents.threads)]
     fitting = [one for one in candidates if _is_in_pieces(one) and _fits(kernel, node, one, owners)]
     # The loops come outermost first: of equally even ones, the outermost.
-    return min(fitting, key=_largest, default=None)
+    even = min(fitting, key=_largest, default=None)
+    return None if even is None else next(_finer(mapped, node, even, owners), even)
+
+
+def _finer(mapped: Mapped, node: Node, even: TileGrid, owners: Owners) -> Iterator[TileGrid]:
+    """With more parts, of which each thread has as much as before."""
+    kernel, (cut,) = mapped.choice(node).kernel, even.cuts
+    least, together = kernel.min_tile.get(cut.loop, 1), kernel.multiples.get(cut.loop, 1)
+    together = math.lcm(together, kernel.at_once.get(cut.loop, 1))
+    for turns in TURNS:
+        size = cut.size // turns
+        if cut.size % (turns * together) == 0 and (cut.extent % size or size) >= least <= size:
+            grid = even.in_tiles((Cut(cut.loop, cut.extent, size),))
+            if _is_worth_turns(mapped, even, grid, turns) and _is_in_pieces(grid) and _fits(kernel, node, grid, owners):
+                yield grid
+
+
+def _rows(grid: TileGrid) -> int:
+    """Of the smallest result of a whole part, along all axes but the last."""
+    types = grid.local_types(grid.indices(0))
+    return min(math.prod(types[name].shape[:-1]) for name in grid.results)
+
+
+def _is_worth_turns(mapped: Mapped, even: TileGrid, grid: TileGrid, turns: int) -> bool:
+    """Whether so many parts instead of one are worth it: each reads all of what is not cut, which has to be near."""
+    if _rows(grid) < FINEST_ROWS:
+        return False
+    types, caches = even.local_types(even.indices(0)), mapped.target.work_memory.caches
+    near = caches.private.bytes // 2 if caches is not None else FINEST_BYTES
+    if sum(kind.bytes for name, kind in types.items() if not even.loops_of(name) & {even.cuts[0].loop}) > near:
+        return False
+    shapes = {name: kind.shape for name, kind in types.items() if name not in even.results}
+    moved = sum(kind.bytes for kind in types.values())
+    return even.local_op(even.indices(0)).macs(shapes) >= turns * FINEST_MACS or moved >= turns * FINEST_BYTES
+
+
+def parts_of_threads(parts: int, threads: int) -> list[range]:
+    """The parts that each thread begins with, as threads.c deals them out."""
+    used = min(parts, threads)
+    return [range(parts * thread // used, parts * (thread + 1) // used) for thread in range(used)]
 
 
 def _is_worth_it(graph: Graph, node: Node) -> bool:

@@ -62,7 +62,7 @@ def _tiling(allocation: Allocation, node: Node) -> Tiling:
 
 
 def _scratch(allocation: Allocation, option: Tiling) -> Slots | None:
-    """Of every thread that computes a part, its own."""
+    """Of every thread that computes parts, its own."""
     start = allocation.scratch.get(option.node.key)
     if start is None:
         return None
@@ -71,4 +71,4 @@ def _scratch(allocation: Allocation, option: Tiling) -> Slots | None:
         size = allocation.mapped.target.memories[0].whole(most_scratch(option.kernel, option.grid))
     else:
         size = scratch_of_all(allocation.mapped, option.node)
-    return Slots(part.memory, start - part.start, size, cores=option.grid.tiles)
+    return Slots(part.memory, start - part.start, size, cores=min(option.grid.tiles, allocation.cores))

@@ -21,7 +21,7 @@ from tilewright.targets.cpu.deep_groups import WIDEN_GROUPS
 from tilewright.targets.cpu.float_forms import PanelConv, PanelProduct, TapConv
 from tilewright.targets.cpu.read_transposed import READ_TRANSPOSED
 from tilewright.targets.cpu.sizes import in_c
-from tilewright.targets.cpu.winograd import WinogradConv
+from tilewright.targets.cpu.winograd import RESULTS, WinogradConv
 
 FLOAT_BYTES = 4
 MACS_PER_BYTE = 4
@@ -59,7 +59,7 @@ KERNELS = (
     ),
     Kernel(
         WinogradConv, "winograd.c", SIGNATURE, {}, scratch=in_c("tw_winograd_scratch"), header="winograd.h",
-        activations=ACTIVATIONS, work=in_c.work("tw_winograd_work"),
+        activations=ACTIVATIONS, work=in_c.work("tw_winograd_work"), at_once={"y": RESULTS},
     ),
     *movement.KERNELS,
 )  # fmt: skip

@@ -1,10 +1,12 @@
-/* Threads, the caller included, take parts of a layer from a shared counter, so a thread that wakes late delays nobody. Idle
- * threads spin for a while, then sleep. */
+/* Each thread of the pool, the caller included, begins with its own parts of a layer, the same of every layer, so that it
+ * finds in its cache what it wrote. Then it takes what others have not begun, so that a slow or late thread delays nobody.
+ * Idle threads spin for a while, then sleep. */
 #define _GNU_SOURCE
 #include "threads.h"
 
 #include <pthread.h>
 #include <stdint.h>
+#include <string.h>
 #include <time.h>
 #ifdef __linux__
 #include <fcntl.h>
@@ -19,29 +21,40 @@ enum { MOST = 64, LOOKS = 64 };
 
 #define OWN_LINES __attribute__((aligned(128))) /* lines come in pairs */
 
-/* What a worker needs to begin. The ticket is job number, number of parts and next part, in one atomic word: a late thread
- * sees another job number and takes nothing. */
-static struct {
-  uint64_t ticket;
-  tw_layer *job;
+/* What a thread has of a layer. Its lines go to another core when the layer begins, and when somebody looks for parts. */
+typedef struct {
+  uint64_t left; /* job number, first part and the one behind the last that nobody took, in one atomic word */
+  tw_layer *layer;
   const void *pointers;
-} offer OWN_LINES;
-static int finished OWN_LINES;
+  uint64_t done OWN_LINES; /* job number, and how many parts of that job this thread computed */
+} Share;
+
+static Share shares[MOST + 1] OWN_LINES; /* the caller's first */
+static uint64_t job;                     /* its number */
+static int parts_of_job, sharing;
 static int busy OWN_LINES, sleepers, caller_sleeps, stopping, workers;
 static pthread_t pool[MOST];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t published = PTHREAD_COND_INITIALIZER, completed = PTHREAD_COND_INITIALIZER;
 
-static unsigned next_of(uint64_t of) { return (unsigned)(of & 0xffff); }
-static unsigned parts_of(uint64_t of) { return (unsigned)(of >> 16 & 0xffff); }
+enum { PART_BITS = 12, DONE_BITS = 16 };
+static unsigned first_of(uint64_t left) { return (unsigned)(left >> PART_BITS & ((1u << PART_BITS) - 1)); }
+static unsigned end_of(uint64_t left) { return (unsigned)(left & ((1u << PART_BITS) - 1)); }
+static uint64_t number_of(uint64_t left) { return left >> (2 * PART_BITS); }
 
-static int has_parts(void) {
-  const uint64_t seen = __atomic_load_n(&offer.ticket, __ATOMIC_SEQ_CST);
-  return next_of(seen) < parts_of(seen) || __atomic_load_n(&stopping, __ATOMIC_SEQ_CST);
+static int has_parts(const void *of) {
+  const uint64_t left = __atomic_load_n(&((const Share *)of)->left, __ATOMIC_SEQ_CST);
+  return first_of(left) < end_of(left) || __atomic_load_n(&stopping, __ATOMIC_SEQ_CST);
 }
 
-static int is_finished(void) {
-  return __atomic_load_n(&finished, __ATOMIC_SEQ_CST) == (int)parts_of(__atomic_load_n(&offer.ticket, __ATOMIC_RELAXED));
+static int is_finished(const void *unused) {
+  int done = 0;
+  (void)unused;
+  for (int i = 0; i < sharing; i++) {
+    const uint64_t own = __atomic_load_n(&shares[i].done, __ATOMIC_SEQ_CST);
+    if (own >> DONE_BITS == job) done += (int)(own & ((1u << DONE_BITS) - 1));
+  }
+  return done == parts_of_job;
 }
 
 static int64_t nanoseconds(void) {
@@ -59,11 +72,12 @@ static void pause_briefly(void) {
 }
 
 /* Spins on a condition. Returns whether it became true. */
-static int is_soon(int (*is_true)(void)) {
+static int is_soon(int (*is_true)(const void *), const void *of) {
+  if (is_true(of)) return 1;
   const int64_t end = nanoseconds() + SPIN_NANOSECONDS;
   do {
     for (int i = 0; i < LOOKS; i++) {
-      if (is_true()) return 1;
+      if (is_true(of)) return 1;
       pause_briefly();
     }
   } while (nanoseconds() < end);
@@ -71,11 +85,11 @@ static int is_soon(int (*is_true)(void)) {
 }
 
 /* Spins, then sleeps. `asleep` tells other threads to signal. */
-static void wait_until(int (*is_true)(void), int *asleep, pthread_cond_t *signalled) {
-  if (is_soon(is_true)) return;
+static void wait_until(int (*is_true)(const void *), const void *of, int *asleep, pthread_cond_t *signalled) {
+  if (is_soon(is_true, of)) return;
   pthread_mutex_lock(&mutex);
   __atomic_add_fetch(asleep, 1, __ATOMIC_SEQ_CST);
-  while (!is_true()) pthread_cond_wait(signalled, &mutex);
+  while (!is_true(of)) pthread_cond_wait(signalled, &mutex);
   __atomic_sub_fetch(asleep, 1, __ATOMIC_SEQ_CST);
   pthread_mutex_unlock(&mutex);
 }
@@ -87,40 +101,65 @@ static void wake(int *asleep, pthread_cond_t *signalled) {
   pthread_mutex_unlock(&mutex);
 }
 
-/* Computes parts until none is left. No other job can start while a part is being computed. */
-static void compute_parts(void) {
-  uint64_t seen = __atomic_load_n(&offer.ticket, __ATOMIC_ACQUIRE);
-  while (next_of(seen) < parts_of(seen)) {
-    if (!__atomic_compare_exchange_n(&offer.ticket, &seen, seen + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) continue;
-    offer.job(offer.pointers, (int)next_of(seen));
-    __atomic_add_fetch(&finished, 1, __ATOMIC_SEQ_CST);
-    wake(&caller_sleeps, &completed);
-    seen = __atomic_load_n(&offer.ticket, __ATOMIC_ACQUIRE);
+/* A part of a job that nobody took: the owner's first, others' last. -1 if there is none. */
+static int taken(Share *share, uint64_t number, int is_own) {
+  uint64_t left = __atomic_load_n(&share->left, __ATOMIC_SEQ_CST);
+  while (number_of(left) == number && first_of(left) < end_of(left)) {
+    const uint64_t rest = is_own ? left + (1u << PART_BITS) : left - 1;
+    if (!__atomic_compare_exchange_n(&share->left, &left, rest, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) continue;
+    return (int)(is_own ? first_of(left) : end_of(left) - 1);
   }
+  return -1;
 }
 
-static void *worker(void *unused) {
-  (void)unused;
+/* All parts of a share that nobody took, for thread `thread`. The job cannot end while one is being computed. */
+static uint64_t compute_share(Share *share, uint64_t number, int thread, uint64_t done) {
+  for (int part; (part = taken(share, number, share == shares + thread)) >= 0;) {
+    share->layer(share->pointers, part, thread);
+    __atomic_store_n(&shares[thread].done, ++done, __ATOMIC_SEQ_CST);
+    if (thread) wake(&caller_sleeps, &completed);
+  }
+  return done;
+}
+
+/* The thread's own parts, then those of the next ones. */
+static void compute(int thread, uint64_t number, int threads) {
+  uint64_t done = number << DONE_BITS;
+  for (int i = 0; i < threads; i++) done = compute_share(shares + (thread + i) % threads, number, thread, done);
+}
+
+static void *worker(void *of) {
+  Share *const own = of;
   while (!__atomic_load_n(&stopping, __ATOMIC_SEQ_CST)) {
-    wait_until(has_parts, &sleepers, &published);
-    compute_parts();
+    wait_until(has_parts, own, &sleepers, &published);
+    compute((int)(own - shares), number_of(__atomic_load_n(&own->left, __ATOMIC_SEQ_CST)), 1 + workers);
   }
   return 0;
 }
 
+/* The caller also computes what threads that are about to sleep do not see. */
+static void share_out(tw_layer *layer, const void *pointers, int parts, int threads) {
+  job = (job + 1) & (~(uint64_t)0 >> (2 * PART_BITS));
+  parts_of_job = parts;
+  sharing = threads;
+  for (int i = threads - 1; i >= 0; i--) {
+    const uint64_t first = (uint64_t)(parts * i / threads), end = (uint64_t)(parts * (i + 1) / threads);
+    shares[i].layer = layer;
+    shares[i].pointers = pointers;
+    __atomic_store_n(&shares[i].left, job << (2 * PART_BITS) | first << PART_BITS | end, __ATOMIC_RELEASE);
+  }
+  wake(&sleepers, &published);
+}
+
 void tw_parallel(tw_layer *layer, const void *pointers, int parts) {
-  if (!__atomic_load_n(&workers, __ATOMIC_ACQUIRE) || __atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE)) {
-    for (int part = 0; part < parts; part++) layer(pointers, part);
+  const int others = __atomic_load_n(&workers, __ATOMIC_ACQUIRE);
+  if (!others || __atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE)) {
+    for (int part = 0; part < parts; part++) layer(pointers, part, 0);
     return;
   }
-  offer.job = layer;
-  offer.pointers = pointers;
-  __atomic_store_n(&finished, 0, __ATOMIC_RELAXED);
-  const uint64_t number = (__atomic_load_n(&offer.ticket, __ATOMIC_RELAXED) >> 32) + 1;
-  __atomic_store_n(&offer.ticket, number << 32 | (uint64_t)parts << 16, __ATOMIC_SEQ_CST);
-  wake(&sleepers, &published);
-  compute_parts();
-  wait_until(is_finished, &caller_sleeps, &completed);
+  share_out(layer, pointers, parts, parts <= others ? parts : 1 + others);
+  compute(0, job, sharing);
+  wait_until(is_finished, 0, &caller_sleeps, &completed);
   __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 }
 
@@ -175,8 +214,8 @@ static void pin_pool(int threads) {
 
 /* After a fork, only the calling thread exists. */
 static void forget_pool(void) {
-  workers = busy = sleepers = caller_sleeps = stopping = finished = 0;
-  offer.ticket = 0;
+  workers = busy = sleepers = caller_sleeps = stopping = 0;
+  memset(shares, 0, sizeof shares);
   pthread_mutex_init(&mutex, 0);
   pthread_cond_init(&published, 0);
   pthread_cond_init(&completed, 0);
@@ -187,7 +226,7 @@ int tw_start_pool(int threads, int pinned) {
   if (workers || threads < 2) return 0;
   if (!watches_forks) watches_forks = pthread_atfork(0, 0, forget_pool) == 0;
   int made = 0;
-  while (made < threads - 1 && made < MOST && pthread_create(&pool[made], 0, worker, 0) == 0) made++;
+  while (made < threads - 1 && made < MOST && pthread_create(&pool[made], 0, worker, shares + made + 1) == 0) made++;
   if (pinned) pin_pool(made);
   __atomic_store_n(&workers, made, __ATOMIC_RELEASE);
   if (made == threads - 1) return 0;

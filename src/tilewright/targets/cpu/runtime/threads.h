@@ -4,8 +4,8 @@
 
 #include "prefix.h"
 
-/* Computes one part of a layer. `pointers` holds the layer's pointers. */
-typedef void tw_layer(const void *pointers, int part);
+/* Computes one part of a layer. `pointers` holds the layer's pointers; `thread` is the one that computes, 0 the caller. */
+typedef void tw_layer(const void *pointers, int part, int thread);
 
 /* Computes all parts of a layer in this thread and those of the pool, and returns when all are done. Without a pool, or
  * while the pool is busy, this thread computes all of them. */
