@@ -133,7 +133,8 @@ def quick_call(network: Any, inputs: Sequence[TensorType], outputs: Sequence[Ten
     given_at, made_at = ctypes.addressof(given), ctypes.addressof(made)
     shapes, elements = [kind.shape for kind in inputs], [kind.element for kind in inputs]
     sizes = [kind.bytes for kind in inputs]
-    results = [(number, kind.shape, kind.element) for number, kind in enumerate(outputs)]
+    results = [(number, kind.shape, kind.element, kind.bytes) for number, kind in enumerate(outputs)]
+    reads = list(enumerate(sizes))
     address, ndarray, empty = ctypes.addressof, np.ndarray, np.empty
     byte: Callable[[Any], Any] = ctypes.c_char.from_buffer
 
@@ -149,7 +150,7 @@ def quick_call(network: Any, inputs: Sequence[TensorType], outputs: Sequence[Ten
             given[number] = address(byte(array))
         if out is None:
             out = []
-            for number, shape, element in results:
+            for number, shape, element, _ in results:
                 array = empty(shape, element)
                 made[number] = address(byte(array))
                 out.append(array)
@@ -160,17 +161,17 @@ def quick_call(network: Any, inputs: Sequence[TensorType], outputs: Sequence[Ten
     def take(out: Sequence[Array]) -> bool:
         if len(out) != len(results):
             return False
-        for number, shape, element in results:
+        for number, shape, element, size in results:
             array = out[number]
             if type(array) is not ndarray or array.shape != shape or array.dtype != element or not array.flags.carray:
                 return False
             start = made[number] = address(byte(array))
-            end = start + array.nbytes
-            for at, size in zip(given, sizes, strict=True):
-                if at < end and start < at + size:
+            end = start + size
+            for other, bytes_ in reads:
+                if given[other] < end and start < given[other] + bytes_:
                     return False
             for other in range(number):
-                if made[other] < end and start < made[other] + out[other].nbytes:
+                if made[other] < end and start < made[other] + results[other][3]:
                     return False
         return True
 
