@@ -17,7 +17,6 @@ OWN = {"floats", "doubles", "conversions", "integers", "_start"}
 """Functions of the program around the library."""
 
 
-@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("name", ["quad", "minpool"])
 def test_no_function_takes_more_than_is_planned_for_it(name: str, tmp_path: Path) -> None:
     """Of cores with floats, but no doubles, and without either: with both they take less."""

@@ -22,7 +22,6 @@ def cases(name: str) -> list[Case]:
     return measuring.cases(target, measuring.samples(target))
 
 
-@pytest.mark.in_turns(6)
 @CLUSTERS
 def test_every_operator_and_every_kernel_of_the_target_has_samples(target: Target) -> None:
     """Of the kernels that it shares with others, those that its own ones leave something to; an accelerator's cycles

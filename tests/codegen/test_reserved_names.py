@@ -150,7 +150,6 @@ def locals_of(text: str) -> set[str]:
     return set(re.findall(r"\bconst int (\w+) = tile", text))
 
 
-@pytest.mark.in_turns(8)
 @pytest.mark.parametrize("target", ["generic", "siracusa"])
 def test_every_name_in_generated_code_is_the_models_or_reserved(target: str) -> None:
     for program in programs(target):

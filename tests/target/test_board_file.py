@@ -34,7 +34,6 @@ def test_every_board_is_read_and_says_where_its_numbers_are_from() -> None:
     assert all(board.sources and board.uncertain for board in found)
 
 
-@pytest.mark.in_turns(3)
 @pytest.mark.parametrize("name", [board.name for board in targets.boards() if board.cpu in targets.names()])
 def test_every_board_has_a_target(name: str) -> None:
     target = targets.find(name)

@@ -45,7 +45,6 @@ def all_variables(target: Target, folder: Path) -> int:
     return found
 
 
-@pytest.mark.in_turns(6)
 @pytest.mark.parametrize(("name", "accelerators"), CASES)
 def test_there_is_room_for_all_variables(name: str, accelerators: tuple[str, ...], tmp_path: Path) -> None:
     target = with_accelerators(targets.find(name), accelerators)

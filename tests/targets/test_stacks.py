@@ -43,7 +43,6 @@ def digest(target: Target, kernels: Sequence[Kernel]) -> str:
     return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12]
 
 
-@pytest.mark.in_turns(5)
 @pytest.mark.parametrize("name", CLUSTERS)
 def test_no_kernel_takes_more_than_is_planned(name: str) -> None:
     target, noted, updates = targets.find(name), json.loads(NOTED.read_text()), "TILEWRIGHT_UPDATE_GOLDEN" in os.environ

@@ -104,7 +104,6 @@ def test_into_tiles_and_out(shape: tuple[int, ...]) -> None:
         check(ItaRows(*shape[-2:], flips), [ItaTiles(flips).numpy(x)])
 
 
-@pytest.mark.in_turns(6)
 def test_every_file_compiles_alone(tmp_path: Path) -> None:
     flags = ["-target", "riscv32-freestanding", "-mcpu=generic_rv32+m+a", *STRICT, "-Wno-missing-prototypes", "-O2"]
     flags += [f"-I{folder}" for folder in INCLUDES]

@@ -66,10 +66,13 @@ def kinds(graph: Graph) -> list[str]:
     return [node.op.kind for node in FUSE_SCALED_SUMS.run(graph).nodes]
 
 
-def test_what_becomes_one() -> None:
+def two_sums() -> Graph:
     net = Net()
-    fused = FUSE_SCALED_SUMS.run(net.graph(net.positive(net.added(net.scaled("x"), net.scaled("z", "t", "c")))))
-    (node,) = fused.nodes
+    return net.graph(net.positive(net.added(net.scaled("x"), net.scaled("z", "t", "c"))))
+
+
+def test_what_becomes_one() -> None:
+    (node,) = FUSE_SCALED_SUMS.run(two_sums()).nodes
     assert node.op == ScaledSum(positive=True)
     assert node.inputs == ("x", "s", "b", "z", "t", "c")
     net = Net()
