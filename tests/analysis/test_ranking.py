@@ -65,3 +65,9 @@ def test_the_figures_are_those_of_a_checked_schedule(monkeypatch: pytest.MonkeyP
     (found,) = ranked(product(4), Settings(), ["snitch"])
     expected = checked.predicted_cycles, checked.planned_ram_bytes, checked.constant_bytes
     assert (found.cycles, found.planned_ram_bytes, found.constant_bytes) == expected
+
+
+def test_boards_whose_npu_has_to_be_asked_for_are_candidates_with_it() -> None:
+    found = candidate_names()
+    assert {"mps3-an547", "mps3-an547+u55-128", "alif-e7"} <= set(found)
+    assert len(set(found)) == len(found)

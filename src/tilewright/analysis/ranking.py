@@ -37,8 +37,11 @@ class Candidate:
 
 
 def candidate_names() -> list[str]:
-    """Every board with a known core, and every target that is none of those cores."""
+    """Every board with a known core, with an NPU too where that has to be asked for, and every target that is none of
+    those cores."""
     boards = [name for name in targets.board_names() if targets.has_core(name)]
+    asked = [one for one in targets.boards() if one.npus and not one.npu and one.name in boards]
+    boards += [f"{one.name}{targets.PLUS}{npu}" for one in asked for npu in one.npus]
     cores = {board.cpu for board in targets.boards()}
     return [*boards, *(name for name in targets.names() if name not in cores)]
 
