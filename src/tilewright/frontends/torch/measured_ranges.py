@@ -12,7 +12,7 @@ def decompositions() -> dict[Any, Callable[..., Any]]:
     import torch
 
     ours = torch.ops.quantized_decomposed
-    known = {
+    known: dict[tuple[str, str], Callable[..., Any]] = {
         ("choose_qparams", "tensor"): _range, ("choose_qparams_symmetric", "tensor"): _symmetric_range,
         ("quantize_per_tensor", "tensor"): _quantised, ("dequantize_per_tensor", "tensor"): _dequantised,
     }  # fmt: skip
