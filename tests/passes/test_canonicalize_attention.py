@@ -95,16 +95,33 @@ def test_a_choice_of_other_numbers_stays() -> None:
     assert [node.op.kind for node in tidy.nodes] == ["Where", "Softmax"]
 
 
-def guarded_softmax(mask: Array | None) -> Graph:
-    """Shares of products that a mask was added to, or one that is computed; zero where they are no number."""
+def guarded_softmax(mask: Array | None, zeros: tuple[int, ...] = (), ends: bool = True) -> Graph:
+    """Shares of products that a mask was added to, or one that is computed; zero where they are no number. They may
+    also be weights of a product."""
     b = Builder("guarded")
     x, y = (b.input(name, TensorType("float32", (1, 2, TOKENS, TOKENS))) for name in "xy")
     (scores,) = b(MatMul(), [x, y])
     added = b.input("mask", TensorType("float32", (1, 1, TOKENS, TOKENS))) if mask is None else b.constant(mask)
     (shares,) = b(Softmax(3), [b(Add(), [scores, added])[0]])
     (no_number,) = b(IsNaN(), [shares])
-    b.output(b(Where(), [no_number, b.constant(np.array(0, np.float32)), shares])[0])
+    (shares,) = b(Where(), [no_number, b.constant(np.zeros(zeros, np.float32)), shares])
+    b.output(shares if ends else b(MatMul(), [shares, y])[0])
     return b.build()
+
+
+@pytest.mark.parametrize("ends", [True, False])
+@pytest.mark.parametrize("computed", [True, False])
+def test_a_guard_whose_zeros_repeat_the_shares(ends: bool, computed: bool) -> None:
+    mask = None if computed else np.where(SEEN, 0, -np.inf).astype(np.float32)
+    graph = guarded_softmax(mask, (3, 1, 1, 1), ends)
+    tidy = apply(graph, (CANONICALIZE_ATTENTION,))
+    fused = apply(tidy, (*pipeline.PASSES, fuse_attention(lambda op, types: True)))
+    random = np.random.default_rng(0)
+    feeds = {name: random.standard_normal(graph.types[name].shape).astype(np.float32) for name in graph.inputs}
+    wanted = evaluate(graph, feeds)[graph.outputs[0]]
+    assert wanted.shape == (3, 2, TOKENS, TOKENS)
+    for made in (tidy, fused):
+        np.testing.assert_allclose(evaluate(made, feeds)[made.outputs[0]], wanted, atol=1e-5)
 
 
 def test_a_guard_stays_where_a_query_may_see_nothing() -> None:

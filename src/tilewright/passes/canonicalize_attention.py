@@ -78,7 +78,8 @@ def _without_guard(graph: Graph, node: Node, builder: Builder) -> Changed:
     test, shares = _maker(builder, node.inputs[0]), _maker(builder, node.inputs[2])
     if test is None or shares is None or not isinstance(test.op, IsNaN) or not isinstance(shares.op, Softmax):
         return None
-    return {node.key: node.inputs[2]} if test.inputs[0] == node.inputs[2] else None
+    is_own = test.inputs[0] == node.inputs[2] and graph.types[node.key] == builder.types[node.inputs[2]]
+    return {node.key: node.inputs[2]} if is_own else None
 
 
 def _without_needless_guard(graph: Graph, node: Node, builder: Builder) -> Changed:

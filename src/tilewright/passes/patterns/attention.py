@@ -182,6 +182,8 @@ def _guarded(graph: Graph, node: Node) -> Node | None:
     test, softmax = (graph.producers.get(node.inputs[at]) for at in (0, 2))
     if test is None or softmax is None or not isinstance(test.op, IsNaN) or not isinstance(softmax.op, Softmax):
         return None
+    if graph.types[node.key] != graph.types[softmax.key]:
+        return None  # zeros with more axes repeat the shares
     readers = {reader.key for reader in graph.consumers[softmax.key]}
     is_own = test.inputs[0] == softmax.key and readers == {test.key, node.key} and softmax.key not in graph.sinks
     return softmax if is_own and is_only_reader(graph, node, test.key) else None
