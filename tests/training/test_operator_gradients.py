@@ -200,7 +200,7 @@ class Steep(FloatUnary):
 
 def test_an_operator_without_gradient_is_named_with_the_path() -> None:
     path = "it is on the path to the loss: weight 'w' -> head -> seen"
-    hint = "  hint: train weights behind it only, for example last:1"
+    hint = "  hint: train only weights after it, for example last:1"
     without_rule = f"node 'seen' (Steep): it has no gradient; {path} -> Cast -> loss\n{hint}"
     assert blocked(Steep()) == without_rule
     no_float = f"node 'seen' (IsNaN): it gives b8[2x4], which has no gradient; {path} -> loss\n{hint}"

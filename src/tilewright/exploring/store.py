@@ -29,7 +29,7 @@ class Store:
         return Store(folder)
 
     def take(self, key: str, seconds: float) -> Row | None:
-        """The row of a key, if it would not be another one when computed again in at most so many seconds."""
+        """The row of a key, unless computing it again with this time limit could give another one."""
         try:
             row = Row.from_dict(json.loads(self._place(key).read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):

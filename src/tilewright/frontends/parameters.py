@@ -60,7 +60,7 @@ def _learning(model: Any) -> frozenset[str]:
 def with_batch(
     model: Any, example_inputs: Given | None, batch: int | None, said: dict[str, Any]
 ) -> tuple[Given | None, dict[str, Any]]:
-    """Example inputs, or open dimensions of a file, for so many samples in a step; one where nothing says how many."""
+    """Example inputs, or open dimensions of a file, for `batch` samples in a step; one if nothing says how many."""
     if batch is not None and batch < 1:
         raise CompileError(f"batch {batch}", "is no number of samples", "use 1 or more")
     if example_inputs is not None:

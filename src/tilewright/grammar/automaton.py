@@ -87,7 +87,7 @@ class Automaton:
         return number
 
     def _closed(self, stack: int) -> tuple[tuple[tuple[int, int], ...], bool]:
-        """Sets of bytes that may come next, each with the stack behind it; and whether nothing need come."""
+        """Sets of bytes that may come next, each with the stack after it; and whether the text may end here."""
         known = self._steps.get(stack)
         if known is None:
             known = self._steps[stack] = self._walked(stack)

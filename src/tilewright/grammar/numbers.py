@@ -10,7 +10,7 @@ from tilewright.records import dataclass
 
 DIGITS = b"0123456789"
 MOST_DIGITS = 15
-"""Before the point, and behind it: so many are exact in a double."""
+"""Digits before and after the point that a double holds exactly."""
 BOUND_DIGITS = 6
 """Behind the point, beyond those of a bound."""
 LONGEST_BOUND = 40

@@ -174,7 +174,7 @@ class Loop(ControlFlow):
 
     body: Body
     trips: int
-    """At most so many turns, whatever operands say; -1 where nothing else bounds them."""
+    """The most turns, whatever operands say; -1 if nothing else bounds them."""
     carried: int
     counts: bool = False
     asks: bool = False

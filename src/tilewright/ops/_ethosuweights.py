@@ -68,7 +68,7 @@ class EthosUWeights(Internal):
         return _up(inputs, INPUTS) * (whole_blocks * _up(block, self.unit) + _up(rest, self.unit))
 
     def share(self, results: int, core: int) -> int:
-        """Of so many results: those of a core."""
+        """For this number of results: those of a core."""
         return (results + self.cores - 1 - core) // self.cores
 
     def sizes(self, shape: Shape) -> list[int]:

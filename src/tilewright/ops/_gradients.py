@@ -1,4 +1,4 @@
-"""What gradients of operators share: training graphs name them after the operator, with `Grad` behind it."""
+"""What gradients of operators share: training graphs name them after the operator, with `Grad` appended."""
 
 from __future__ import annotations
 

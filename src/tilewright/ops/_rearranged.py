@@ -133,7 +133,7 @@ class FoldedConv(RearrangedConv):
         return "(g f)"
 
     def order(self, channels: int) -> str:
-        """Of weights; a filter sees so many channels."""
+        """Of weights: the number of channels that a filter reads."""
         raise NotImplementedError(type(self).__name__)
 
     def packed_weights(self, rows: Array) -> Array:

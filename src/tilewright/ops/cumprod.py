@@ -34,7 +34,7 @@ class CumProd(CumSum):
         return {"X": behind * totals}
 
     def _next(self, value: Value, step: int) -> Value:
-        """Elements so many positions further in the order of the products, zeros behind the last."""
+        """Elements shifted by this number of positions in the order of the products, zeros after the last."""
         if step >= value.shape[self.axis]:
             return value.zeros(value.shape)
         ways = (step, -step) if self.reverse else (-step, step)

@@ -15,7 +15,7 @@ from tilewright.ops.lookup import ENTRIES
 from tilewright.records import dataclass
 
 SUM_BITS = 12
-"""Exponentials have 31 fractional bits, their sum so many less."""
+"""Exponentials have 31 fractional bits, their sum that many fewer."""
 ONE = (1 << 31) - 1
 SLOPE, OFFSET, ONE_OF_TWO = -1010580540, 1515870810, 1 << 29
 """Of the first guess at a reciprocal: -32 / 17, 48 / 17 and 1 with two integer bits."""

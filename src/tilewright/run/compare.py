@@ -48,21 +48,20 @@ class Agreement:
     elements: int
     mismatches: int
     max_abs_error: float
-    """Infinite where one of both is not a number, or the shapes differ."""
+    """Infinite if only one of both is a number, or if the shapes differ."""
     allowed: float
     """The largest difference that counts as equal."""
     remark: str = ""
     relative: float = 0.0
     """Of `allowed`, what the tolerance is of the output's scale."""
     floor: float | None = None
-    """Of `allowed`, what float32 rounding in the last operators does; None where nobody had to know."""
+    """Of `allowed`, what float32 rounding in the last operators does; None if it was not needed."""
     turned: int | None = None
-    """Elements next to a tie that were rounded at run time, and not as the reference does it; None where nobody had
-    to know."""
+    """Elements next to a tie that were rounded at run time, unlike in the reference; None if it was not needed."""
     spread: float | None = None
-    """Of `allowed`, what such roundings do to results of others, whose bytes nobody knows; None likewise."""
+    """Of `allowed`, what such roundings do to results of others, whose bytes are not known; None likewise."""
     layers: int | None = None
-    """Tensors in 16 bits, and behind them, that were each held to the reference by themselves; None likewise."""
+    """Tensors of 16 bits, and those computed from them, that were compared one by one; None likewise."""
 
     @property
     def agrees(self) -> bool:

@@ -55,7 +55,7 @@ class Result:
     step_cycles: tuple[int, ...] = ()
     """Of calls in order: those of each; `cycles` and `energy` are of the last one then."""
     steps: int | None = None
-    """How many calls were made in order; outputs have an axis of so many in front."""
+    """How many calls were made in order; outputs have an axis of this length in front."""
     here: OnComputer | None = None
     """Of a network that ran on this machine."""
     soc: SocRun | None = None

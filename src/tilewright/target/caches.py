@@ -40,7 +40,7 @@ class Caches:
         return Caches(tuple(replace(one, beyond=beyond.get(one.level, one.beyond)) for one in self.levels))
 
     def price(self, reach: int) -> float:
-        """Nanoseconds for each byte that is needed again after so many others, beyond those of a byte in `private`."""
+        """Nanoseconds for each byte that is needed again after `reach` others, beyond those of a byte in `private`."""
         behind = [one.beyond for one in self.levels if one.level >= self.private.level and reach > one.bytes]
         return sum(behind)
 

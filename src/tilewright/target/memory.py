@@ -59,7 +59,7 @@ class Memory:
         return max(self.alignment, self.base_alignment)
 
     def whole(self, size: int) -> int:
-        """What a tensor or buffer of so many bytes takes there: whole units of the alignment."""
+        """The bytes that a tensor or buffer takes there: whole units of the alignment."""
         return -(-size // self.alignment) * self.alignment
 
     def whole_constant(self, size: int) -> int:

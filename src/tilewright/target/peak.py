@@ -15,7 +15,7 @@ FLOAT = "float32"
 @dataclass(frozen=True)
 class Peak:
     macs: Callable[[Op, Mapping[str, TensorType], int], float]
-    """Multiply-accumulates in a cycle, of an operator on operands and results of these types, by so many cores."""
+    """Multiply-accumulates in a cycle, of an operator on operands and results of these types, by a number of cores."""
     source: str
     """What of the hardware says so."""
     bytes: float = math.inf

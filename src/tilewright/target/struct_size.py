@@ -75,7 +75,7 @@ def struct_bytes(read: Read, header: str, name: str) -> int:
 
 
 def struct_layout(read: Read, header: str, name: str, pointer: int) -> Layout:
-    """Of the struct `name`, where pointers have so many bytes."""
+    """Of the struct `name`, for pointers of this size."""
     return _layout(_gathered(read, header), name, pointer)
 
 

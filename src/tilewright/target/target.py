@@ -165,7 +165,7 @@ class Target:
     model_passes: tuple[Pass, ...] = ()
     """On a graph as imported, before it becomes integers."""
     numerics: str = "exact"
-    """Requantisations of networks whose format leaves the rounding open: exact, the hardware's own in 32 bits, or
+    """Requantisations of ONNX networks, whose format defines no rounding: exact, the hardware's own in 32 bits, or
     those of `hardware` (own)."""
     hardware: tuple[Pass, ...] = ()
     """What makes a quantised graph the hardware's own; without them, requantisations in 32 bits."""

@@ -135,7 +135,7 @@ def _are_before(graph: Graph, keys: Sequence[str], first: Node) -> bool:
 
 
 def plan_strips(graph: Graph, layers: Sequence[RowLayer], count: int, keeps: bool = True) -> StripPlan | None:
-    """The result of the last layer in so many strips of about the same height; None where that cannot be. A plan that
+    """The last layer's result in `count` strips of about the same height; None if that is impossible. A plan that
     does not keep rows makes those again that two strips need: strips have nothing to do with each other then."""
     result = layers[-1]
     rows = graph.types[result.node.key].shape[result.axis]

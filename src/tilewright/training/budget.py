@@ -1,4 +1,4 @@
-"""A training that keeps to so many bytes of RAM: planned again with fewer activations kept, until it does."""
+"""A training within a limit of RAM: planned again with fewer activations kept, until it does."""
 
 from __future__ import annotations
 

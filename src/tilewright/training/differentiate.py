@@ -18,7 +18,7 @@ from tilewright.training.growing import Growing
 
 FLOAT = "float32"
 CHOOSE = "leave it out: --trainable takes names, last:2 or all"
-LATER = "train weights behind it only, for example last:1"
+LATER = "train only weights after it, for example last:1"
 
 
 def gradients(builder: Builder, loss: str, weights: Sequence[str]) -> dict[str, str]:

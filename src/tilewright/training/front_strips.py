@@ -39,7 +39,7 @@ def is_sum(node: Node) -> bool:
 
 
 def in_front_strips(known: Recomputing, activation: str, count: int) -> Graph | None:
-    """The step with all that is in front of an activation in so many strips; None where that cannot be."""
+    """The step with everything before an activation in this number of strips; None if that is impossible."""
     front = front_of(known, activation)
     if front is None:
         return None

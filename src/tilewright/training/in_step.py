@@ -62,7 +62,7 @@ def _behind_views(graph: Graph, tensor: str) -> str:
 
 
 class _Joined:
-    """A step and the update behind it as one graph."""
+    """A step and the update after it as one graph."""
 
     def __init__(self, training: Training, gradients: Mapping[str, str]) -> None:
         self.train, self.update, self.gradients = training.train, training.update, gradients

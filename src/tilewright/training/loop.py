@@ -34,7 +34,7 @@ class Trained:
 def run(
     session: Session, steps: Sequence[Mapping[str, Array]], accumulated: int, told: Told = lambda what: None
 ) -> Trained:
-    """All steps, and an update behind each so many."""
+    """All steps, with an update after each group of them."""
     training, losses, cycles, updates = session.learner.training, list[float](), list[int](), list[int]()
     for number, inputs in enumerate(steps):
         check_labels(training.train, inputs, f"step {number}")

@@ -62,7 +62,7 @@ def in_bytes(text: str) -> int | None:
 def compiled(
     training: Training, target: str = "generic", name: str = "", settings: Settings = DEFAULT, ram: int | None = None
 ) -> TrainingProgram:
-    """With `ram`, activations are computed again until a step keeps to so many bytes."""
+    """With `ram`, activations are computed again until a step needs no more bytes."""
     training = descending(training, targets.find(target))
     compile_ = partial(compile_training, target=target, name=name, settings=settings)
     found = within(training, ram, compile_, partial(compile_, in_little_ram=("infer",)))

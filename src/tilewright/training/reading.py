@@ -14,7 +14,7 @@ from tilewright.ir.graph import Graph
 
 
 def read(model: Any, example_inputs: Given | None, batch: int | None, options: Mapping[str, Any]) -> Trainable:
-    """With so many samples in a step; by default as many as the model says, or one where it leaves that open."""
+    """With `batch` samples in a step; by default as many as the model says, or one where it leaves that open."""
     _check_sizes(options)
     given, said = with_batch(model, example_inputs, batch, dict(options))
     found = load(model, given, **said)

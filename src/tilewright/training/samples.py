@@ -39,7 +39,7 @@ class Samples:
         }
 
     def parted(self, held: int) -> tuple[Samples, Samples | None]:
-        """Without the last so many, and these, if there are any."""
+        """Without the given number of last samples, and those samples, if there are any."""
         left = self.count - held
         if held < 0 or left < self.batch or 0 < held < self.batch:
             what = f"leaves {max(left, 0)} of {self.count} samples, a step takes {self.batch}"

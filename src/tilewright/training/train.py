@@ -40,7 +40,7 @@ class NetworkTraining(TrainingProgram):
         patience: int = 0, shuffle: int | None = 0, cc: str | None = None, told: Callable[[str], None] = lambda _: None,
     ) -> Fitted:  # fmt: skip
         """Steps over all samples, in an order that the number `shuffle` decides; None keeps theirs. With `held_out` it
-        stops when so many epochs (`patience`) have not made its loss smaller."""
+        stops after `patience` epochs without a smaller loss."""
         samples, held = self._samples(x, labels), None if held_out is None else self._samples(*held_out)
         asked = Fitting(epochs, self.recipe.accumulate, patience, shuffle, checked=0)
         return self.fit_samples(samples, held, asked, told, cc)

@@ -12,7 +12,7 @@ FINEST = 1 / 256
 
 @rule(Softmax)
 def softmax(to: NodeWriter, op: Softmax) -> None:
-    """With an absolute value behind it, which changes nothing, where the kernel must not take its place."""
+    """Followed by an absolute value, which changes nothing, if the kernel must not replace it."""
     steps = [Step("Softmax", (to.operand("X"),), {"axis": op.axis})]
     if _overflows(to, op):
         steps.append(Step("Abs"))

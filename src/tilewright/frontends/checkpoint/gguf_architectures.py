@@ -54,7 +54,7 @@ class Architecture:
     caps: tuple[float, float] | None = None
     """Of scores and of logits where no key says them; None: there are none."""
     wide_scores: int = 0
-    """A model of so many layers divides scores by the root of width / heads."""
+    """A model with this number of layers divides scores by the root of width / heads."""
 
 
 ARCHITECTURES = {

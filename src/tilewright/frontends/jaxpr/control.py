@@ -131,7 +131,7 @@ class Control:
             return [em.full(x, kind[0]) for x, kind in zip(found, kinds, strict=True)]
 
         def choose(number: int) -> list[Value]:
-            """Of this branch and those behind it. Numbers below 0 and above the last are moved to these."""
+            """Of this branch and the following ones. Numbers below 0 and above the last are moved to these."""
             if number == len(branches) - 1:
                 return run(number)
             here = em.elementwise("LessOrEqual", which, np.asarray(number, which.dtype), dtype=np.bool_)

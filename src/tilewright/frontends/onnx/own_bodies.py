@@ -87,7 +87,7 @@ class Turns:
     is_said: bool = False
     """Whether the bound is the user's."""
     is_counted: bool = False
-    """Whether there are exactly so many, and the body's condition need not be asked."""
+    """Whether the number of turns is exact, so that the body's condition does not matter."""
 
 
 def loop(flow: ControlFlow) -> None:

@@ -33,7 +33,7 @@ def _inside(scope: str, node: NodeProto) -> str:
 
 
 def free(wanted: str, taken: set[str]) -> str:
-    """The name itself, or the first number behind it that makes it unique."""
+    """The name itself, or with the first number appended that makes it unique."""
     name, number = wanted, 2
     while name in taken:
         name, number = f"{wanted}_{number}", number + 1

@@ -69,7 +69,7 @@ class Fixed:
 
 
 def fixed(exported: Exported, tokens: int, past: int = 0, presents: bool = False, is_later: bool = False) -> Fixed:
-    """For so many tokens behind `past` others; keys and values of those are inputs if there are any."""
+    """For this number of tokens after `past` others; keys and values of those are inputs if there are any."""
     signature, total = exported.signature, past + tokens
     places = np.arange(past, total)
     bind: dict[str, Array] = {

@@ -10,7 +10,7 @@ FEW = 6
 
 
 def repeated(step: Callable[[Any], Any], state: Any, times: int) -> Any:
-    """The state behind so many steps."""
+    """The state after this number of steps."""
     return numbered(lambda before, number: (step(before), number + 0), state, times)[0]
 
 

@@ -95,7 +95,7 @@ def frequencies(x: Any, weights: Any = None, minlength: int = 0) -> Any:
 def put_slice(
     x: Any, source: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Any:
-    """`x[start:end] = source` along an axis: what is before it, it, and what is behind it."""
+    """`x[start:end] = source` along an axis: the elements before it, the source, and the elements after it."""
     import torch
 
     size = x.shape[dim]

@@ -53,7 +53,7 @@ at most MOST_EXPECTED give another one. Activations may lie elsewhere, hence mor
 
 
 def numerics_passes(asked: str, usual: str, own: tuple[Pass, ...] = ()) -> tuple[Pass, ...]:
-    """What a user asks for; without that, `usual` where the network's format leaves the rounding open. `own` is what a
+    """What a user asks for; without that, `usual` if the network's format does not define the rounding. `own` is what a
     target's hardware computes, if that is something else: it has to be asked for."""
     if asked not in ("", *NUMERICS):
         raise CompileError(f"--numerics {asked}", "is unknown", f"use {' or '.join(NUMERICS)}")

@@ -14,7 +14,7 @@ from tilewright.planner.schedule.schedule import Schedule
 
 
 def check_slots(schedule: Schedule) -> None:
-    """A runtime remembers what is in flight by the numbers of layers, of which it tells so many apart."""
+    """A runtime remembers what is in flight by the numbers of layers; this is how many it can tell apart."""
     done, agents = Done.of(schedule), schedule.target.agents
     for turn, later in done.prefetched:
         if later - turn >= agents.prefetch_slots:

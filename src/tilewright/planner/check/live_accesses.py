@@ -13,7 +13,7 @@ from tilewright.planner.schedule.events import Region, Spans
 from tilewright.records import dataclass
 
 BUFFER_CELL = 1024
-"""Bytes; buffers that lie in no common run of so many are not compared."""
+"""Bytes; buffers that share no run of this length are not compared."""
 MANY_CELLS = 64
 """What touches more of them is compared with everything."""
 _Cell = tuple[int, ...]

@@ -29,7 +29,7 @@ from tilewright.target.settings import Settings
 def constants_elsewhere(
     mapped: Mapped, settings: Settings, tensors: Sequence[select.Tensor], owners: Mapping[str, str]
 ) -> Elsewhere:
-    """What the home does not hold lives in memories beside it as far as there is room, else in those behind it, the
+    """What the home does not hold lives in memories beside it if there is room, else in those one link further, the
     largest first; all in one of these if asked for. What an engine makes of a node's constants lives where they do."""
     memories = mapped.target.paths
     behind, moved = _graph_constants_elsewhere(mapped, settings, tensors, owners)

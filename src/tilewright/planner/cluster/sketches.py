@@ -58,7 +58,7 @@ def all_sketches(layer: Layer, homes: Sequence[Homes], limits: Limits) -> Iterat
 
 
 def sketches(layer: Layer, count: int, homes: Sequence[Homes], limits: Limits) -> Iterator[TilingCandidate]:
-    """Of every grid with so many cuts and of every choice of homes, those that fit L1 but for parameter structs: how
+    """Of every grid with `count` cuts and every choice of homes, those that fit L1 but for parameter structs: how
     many there are of these is known only when it is settled."""
     closest, known = Homes(layer.movable), OperandTiles(layer)
     for grid in grids(layer, count):

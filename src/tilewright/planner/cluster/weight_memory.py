@@ -22,7 +22,7 @@ def may_be_resident(mapped: Mapped, choice: Choice, pinned: Mapping[str, str]) -
 
 
 def moved_beside(mapped: Mapped, settings: Settings, excess: int) -> dict[str, str]:
-    """Constants that live beside L2, so that it has so many bytes less to hold, with their memories: the largest first,
+    """Constants that live beside L2, which takes that many bytes off it, with their memories: the largest first,
     as far as there is room whatever kernels are chosen, and in each memory what those before do not hold."""
     found: dict[str, str] = {}
     resident = {node.key: _most_resident(mapped, node) for node in mapped.graph.nodes}

@@ -76,7 +76,7 @@ def build_program(layers: Sequence[LayerSchedule], turns: Sequence[Turn], transf
 
 def build_arena_program(layers: Sequence[LayerSchedule], waits: Sequence[tuple[int, ...]], cores: int) -> Program:
     """Of cores that work where all tensors lie: one calls kernels, submits jobs and waits for them; of several, each
-    has parts of a layer, or the first one all of it, and all meet behind it. `waits` has one more, for the end."""
+    has parts of a layer, or the first one all of it, and all meet after it. `waits` has one more, for the end."""
     bodies = []
     for layer, waited in zip(layers, waits, strict=False):
         several = TOGETHER if layer.option.kernel.cooperative else SIDE_BY_SIDE

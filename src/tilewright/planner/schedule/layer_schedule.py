@@ -57,7 +57,7 @@ class When:
     """The tiles of a loop that something is due in."""
 
     period: int = 1
-    """Every so many tiles; 0 for the first only."""
+    """Tiles from one time to the next; 0 for the first tile only."""
     not_first: bool = False
     """The first was prefetched."""
     per_core: bool = False

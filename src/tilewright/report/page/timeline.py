@@ -92,7 +92,7 @@ def _lane(one: Doing, tracks: Mapping[int, str]) -> str:
 
 
 def joined(doings: Sequence[Doing], most: int = MOST) -> list[Doing]:
-    """Not more than so many, if that is possible: neighbours of a kind and layer are one where little is between."""
+    """At most this number, if possible: neighbours of one kind and layer are joined if little lies between them."""
     found, gap = list(doings), 1
     while len(found) > most:
         fewer = _joined(found, gap)

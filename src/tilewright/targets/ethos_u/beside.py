@@ -63,7 +63,7 @@ def arenas(op: Op, types: Types) -> int:
 
 
 def job_cycles(costs: CoreCosts, op: Op, types: Types, extents: Mapping[str, int], cores: int) -> CycleEstimate:
-    """The core copies inputs before a job and results behind it, and meanwhile does something else or waits."""
+    """The core copies inputs before a job and results after it, and meanwhile does something else or waits."""
     part = instance(op, EthosU)
     size = sum(kind.bytes for kind in part.inputs(types))
     return CycleEstimate(costs.copied(types["Y"].bytes), costs.job + costs.copied(size), part.cycles)

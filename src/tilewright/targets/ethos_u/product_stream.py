@@ -29,7 +29,7 @@ class Map:
 
 @dataclass(frozen=True)
 class Matrices:
-    """One product: rows of so many inputs, which give so many results."""
+    """One product: the inputs of a row and its results."""
 
     x: Map
     y: Map

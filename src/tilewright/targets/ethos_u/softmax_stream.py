@@ -36,7 +36,7 @@ STEPS = 2
 
 @dataclass(frozen=True)
 class Rows:
-    """A softmax: rows of so many elements, and what is done with the numbers."""
+    """A softmax: the elements of a row, and how the numbers are computed."""
 
     rows: int
     count: int
