@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.requant.proof import Computation, differing
 from tests.support.examples import examples
 from tilewright.errors import Refusal
 from tilewright.ir.requant import full_range
@@ -19,7 +20,6 @@ from tilewright.ops._scaling import Scaling
 from tilewright.requant.arithmetic import Arithmetic, least_arithmetic, right_shifts
 from tilewright.requant.brackets import one_line
 from tilewright.requant.one_product import one_product
-from tilewright.requant.proof import Computation, differing
 from tilewright.requant.requant32 import narrowed, requant32
 from tilewright.requant.spec import RequantSpec
 from tilewright.targets.cortex_m.ways import Filters
