@@ -275,10 +275,12 @@ def _slower_nodes(asked: Asked, core: Target, graph: Graph, meaning: Meaning, pa
 
 
 def _slower_part(core: Target, graph: Graph, part: Part, streams: Made) -> Reasons:
-    """None of a part with layers: what the core would wait for their weights is not known here."""
+    """None of a part with layers: what the core would wait for their weights is not known here. Several results come in
+    one piece, which the core takes apart."""
     if any(map(graph.macs, part.nodes)):
         return {}
-    theirs = _stream_cycles(core, streams) + _copy_cycles(core, graph, (*part.inputs, *part.results))
+    apart = part.results if len(part.results) > 1 else ()
+    theirs = _stream_cycles(core, streams) + _copy_cycles(core, graph, (*part.inputs, *part.results, *apart))
     ours = _core_cycles(core, graph, part.nodes)
     why = SLOWER.format(theirs, ours)
     return {node.key: why for node in part.nodes if not node.op.view} if theirs > ours else {}
