@@ -133,8 +133,8 @@ def watch_messages(see: Callable[[Message], None]) -> None:
         kind.__init__ = made  # type: ignore[method-assign]
     at = Refusal.at
 
-    def placed(self: Any, where: str) -> CompileError:
-        error = at(self, where)
+    def placed(self: Any, where: str, hint: str = "") -> CompileError:
+        error = at(self, where, hint)
         error.made_at = self.made_at  # type: ignore[attr-defined]
         record(error, where)
         return error

@@ -156,7 +156,7 @@ void {self.name}_gpu_free(void *arena_memory);
 /* What failed last on the GPU, and on a line of its own what to do about it. */
 const char *{self.name}_gpu_error(void);
 
-/* Microseconds that the GPU takes for its part of a call, without copies: the mean of so many launches of what the
+/* Microseconds that the GPU takes for its part of a call, without copies: the mean of `repeats` launches of what the
  * second call has recorded. Negative before the third one, and where kernels do not run on a GPU. */
 double {self.name}_gpu_microseconds(int repeats);
 """

@@ -60,7 +60,7 @@ int TW_LEARNER_FUNCTION(infer)(TW_LEARNER_INFER_PARAMETERS) { return done(run_in
 
 /* ---- what is kept when the power is off -----------------------------------------------------------------------------
  *
- * Two slots of a header and the states behind it. The older one is written: first its header is spoiled, then the
+ * Two slots of a header and the states. The older slot is written: first its header is made invalid, then the
  * states are written, then the header. Whenever the power fails, the other slot is whole. */
 
 #define MAGIC 0x746c7754u
