@@ -38,6 +38,21 @@ def outputs_in_double(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> dic
     return None
 
 
+def part_for(model: onnx.ModelProto, output: str) -> onnx.ModelProto:
+    """What one output is computed by: what else is in a model may not be had in double."""
+    made, needed, kept = onnx.ModelProto(), {output}, list[onnx.NodeProto]()
+    made.CopyFrom(model)
+    for node in reversed(model.graph.node):
+        if needed.intersection(node.output):
+            kept.append(node)
+            inner = (name for graph in _subgraphs([node]) for one in graph.node for name in one.input)
+            needed.update(node.input, inner)
+    del made.graph.node[:], made.graph.output[:]
+    made.graph.node.extend(reversed(kept))
+    made.graph.output.extend(value for value in model.graph.output if value.name == output)
+    return made
+
+
 def _by_evaluator(model: onnx.ModelProto, feeds: dict[str, Array]) -> Sequence[Array]:
     found: Sequence[Array] = ReferenceEvaluator(model).run(None, feeds)
     return found

@@ -20,7 +20,7 @@ from benchmarks.differential.guarded_call import call
 from benchmarks.differential.limited import Ended, limited
 from benchmarks.differential.machines import EXPORTED
 from benchmarks.differential.merging import merged, prefix
-from benchmarks.in_double import outputs_in_double
+from benchmarks.in_double import outputs_in_double, part_for
 from tests.support.double import evaluated
 
 from tilewright import pipeline
@@ -223,7 +223,7 @@ class Arbiter:
     def confirms(self, name: str, found: Array, allowed: float) -> bool:
         if self.case.suffix != ".onnx":
             return False
-        exact = (outputs_in_double(self.case.proto, self.case.feeds) or {}).get(name)
+        exact = (outputs_in_double(part_for(self.case.proto, name), self.case.feeds) or {}).get(name)
         return exact is not None and exact.shape == found.shape and _distance(found, exact) <= allowed
 
 
