@@ -34,6 +34,8 @@ ENTRY = "tw_kernel"
 """What sources call a kernel; its PTX has the name of the instance, which tools that watch a GPU show."""
 ITEMS = re.compile(r"^.*\btw_items_of_group = (\d+);\n", re.MULTILINE)
 """Where the PTX of a kernel has its TW_GROUP_SIZE."""
+AT_ONCE = re.compile(r"^.*\btw_groups_at_once(?: = (\d+))?;\n", re.MULTILINE)
+"""The same of its TW_GROUPS_AT_ONCE."""
 SHARED_NAMES = re.compile(r"^\.(?:extern |visible |weak )*(?:global|shared|const) .*?(\w+)(?:\[|;| =)", re.MULTILINE)
 """Variables outside of its entry."""
 CODE, OPENCL_CODE = "_code.c", "_opencl.c"
@@ -132,10 +134,14 @@ class _Codes:
 
 
 def _bounded(code: str) -> str:
-    """With the most items of a group, which the code says: without them a compiler has to save registers for more."""
-    found = present(ITEMS.search(code), KERNEL, "does not say how many items a group has")
-    entry = rf"(\.entry {ENTRY}\([^)]*\))"
-    return re.sub(entry, rf"\1\n.maxntid {found[1]}, 1, 1", code.replace(found[0], ""), count=1)
+    """With the most items of a group and the groups at once, which the code says: without them a compiler has to save
+    registers for more."""
+    items = present(ITEMS.search(code), KERNEL, "does not say how many items a group has")
+    groups = present(AT_ONCE.search(code), KERNEL, "does not say how many groups run at once")
+    entry, told = rf"(\.entry {ENTRY}\([^)]*\))", f"\n.maxntid {items[1]}, 1, 1"
+    if groups[1] not in (None, "0"):
+        told += f"\n.minnctapersm {groups[1]}"
+    return re.sub(entry, rf"\1{told}", code.replace(items[0], "").replace(groups[0], ""), count=1)
 
 
 def _named(code: str, stem: str) -> str:

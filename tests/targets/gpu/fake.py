@@ -62,6 +62,11 @@ class Fake:
         return int(ctypes.c_int.in_dll(self.driver, "fake_contexts").value)
 
     @property
+    def retained(self) -> int:
+        """Contexts, streams and events that are open."""
+        return int(ctypes.c_int.in_dll(self.driver, "fake_retained").value)
+
+    @property
     def loads(self) -> int:
         """Of code, which may be several kernels."""
         return int(ctypes.c_int.in_dll(self.driver, "fake_loads").value)

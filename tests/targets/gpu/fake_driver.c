@@ -69,7 +69,9 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
   default: return *value = device, 0;
   }
 }
-int cuDevicePrimaryCtxRetain(void **context, int device) { return *context = &launches + device, 0; }
+int fake_retained; /* contexts, streams and events that are open */
+int cuDevicePrimaryCtxRetain(void **context, int device) { return *context = &launches + device, fake_retained++, 0; }
+int cuDevicePrimaryCtxRelease_v2(int device) { return fake_retained--, device; }
 int cuCtxPushCurrent_v2(void *context) { return fake_contexts++, context ? 0 : 1; }
 int cuCtxPopCurrent_v2(void **context) { return *context = &launches, fake_contexts-- > 0 ? 0 : 1; }
 int cuMemGetInfo_v2(size_t *left, size_t *all) { return *left = 1000, *all = 2000, 0; }
@@ -157,8 +159,16 @@ int cuMemcpyDtoDAsync_v2(address to, address from, size_t bytes, void *stream) {
   last_late = &made->next;
   return stream ? 0 : 1;
 }
-int cuStreamCreate(void **stream, unsigned flags) { return *stream = calloc(1, 1), flags != 1; }
-int cuStreamDestroy_v2(void *stream) { return free(stream), 0; }
+/* Every second one that is asked for. */
+static int fails_second(const char *what) {
+  static int asked;
+  return fails(what) && ++asked % 2 == 0;
+}
+int cuStreamCreate(void **stream, unsigned flags) {
+  if (fails_second("no second stream")) return 2;
+  return *stream = calloc(1, 1), fake_retained++, flags != 1;
+}
+int cuStreamDestroy_v2(void *stream) { return fake_retained--, free(stream), 0; }
 int cuStreamSynchronize(void *stream) {
   catch_up(stream);
   if (getenv("FAKE_TALKS")) {
@@ -274,8 +284,11 @@ int cuGraphLaunch(void *made, void *stream) {
 }
 int cuGraphDestroy(void *unused) { return unused ? 0 : 1; }
 int cuGraphExecDestroy(void *made) { return made ? 0 : 1; }
-int cuEventCreate(void **made, unsigned flags) { return *made = calloc(1, sizeof(event)), flags; }
-int cuEventDestroy_v2(void *made) { return free(made), 0; }
+int cuEventCreate(void **made, unsigned flags) {
+  if (fails_second("no second event")) return 2;
+  return *made = calloc(1, sizeof(event)), fake_retained++, flags;
+}
+int cuEventDestroy_v2(void *made) { return fake_retained--, free(made), 0; }
 int cuEventRecord(void *made, void *stream) { return *(event *)made = (event){stream, graphs}, 0; }
 int cuStreamWaitEvent(void *stream, void *made, unsigned flags) {
   catch_up(((event *)made)->stream);

@@ -146,3 +146,18 @@ def test_layers_of_the_processor_find_zeros_where_a_copy_has_failed(fake: Fake) 
     with pytest.raises(CompileError, match="illegal address"):
         network(x, out=y)
     assert not y.any()
+
+
+@pytest.mark.parametrize("what", ["stream", "event"])
+def test_what_cannot_be_opened_whole_is_given_back(fake: Fake, what: str) -> None:
+    """Every call says the same, and the first one that the driver has room for computes."""
+    builder = Builder("opened")
+    builder.output(builder.add(Relu(), [builder.input("x", TensorType("float32", (20,)))])[0], "y")
+    network, x, before = fake.load(builder.build()), np.linspace(-2, 2, 20, dtype=np.float32), fake.retained
+    fake.fails(f"no second {what}")
+    for _ in range(2):
+        with pytest.raises(CompileError, match=rf"the GPU's driver fails to make an? {what}"):
+            network(x)
+        assert (fake.retained, fake.contexts) == (before, 0)
+    fake.fails("")
+    np.testing.assert_array_equal(network(x), np.maximum(x, 0))

@@ -21,8 +21,11 @@ SHAPES = (
     (2, 45, 3, 8, 16),
     (5, 130, 6, 2, 64),
     (4, 20, 2, 4, 2),
+    (6, 128, 7, 2, 16),
+    (5, 96, 5, 8, 32),
+    (9, 384, 9, 4, 128),
 )
-"""Rows, weights of a column, columns, bits and weights of a block; the last one's blocks are a byte."""
+"""Rows, weights of a column, columns, bits and weights of a block: bytes in one case, whole words in the last three."""
 
 
 def cases() -> list[Case]:
@@ -50,7 +53,7 @@ def test_few_bits_beside_floats_in_16_bits(precision: str) -> None:
 
 def test_they_assemble_without_spills(tmp_path: Path) -> None:
     found = codes(cases()[:2])
-    assert [name.split("/")[1] for name in found] == ["gpu_matmul_nbits_f32_code.c"]
+    assert [name.split("/")[1] for name in found] == ["gpu_bits_4_gpu_matmul_nbits_f32_code.c"]
     for code in found.values():
         assert spills(assembled(code, tmp_path)) == []
 

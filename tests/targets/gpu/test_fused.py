@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests.support.attention_cases import fusedattention
 from tests.support.checks import Case, check_graph, check_kernels
+from tests.targets.gpu.test_code import EVERY_CHIP, assembled, codes, spills
 from tests.targets.gpu.test_tiles import RANDOM, float_cases, floats, integer_cases, integers
 from tilewright import pipeline
 from tilewright.errors import CompileError
@@ -160,6 +162,16 @@ def attentions() -> list[Case]:
 
 def test_attention() -> None:
     check_kernels(attentions(), target="gpu")
+
+
+@pytest.mark.in_turns(3)
+@pytest.mark.parametrize("precision", ["fp32", "fp16"])
+@pytest.mark.one_in(2)
+def test_attention_assembles_without_spills(precision: str, tmp_path: Path) -> None:
+    found = {name: code for name, code in codes(attentions()[9:], precision).items() if "attention" in name}
+    assert len(found) == 5
+    for code in found.values():
+        assert spills(assembled(code, tmp_path, EVERY_CHIP)) == []
 
 
 def few_rows() -> Fed:

@@ -14,6 +14,8 @@
  * TW_AFTER_OTHERS() waits until that one has ended. Both are the first that a group does; or stand in `group` itself where
  * TW_WAITS_ITSELF is defined. Before TW_AFTER_OTHERS() nothing is written, and nothing read but constants: bit i of
  * TW_EARLY says that pointer i is read there.
+ * Where TW_GROUPS_AT_ONCE is defined, items have as many registers as let so many groups run on a multiprocessor: NVIDIA's
+ * compiler weighs otherwise how many groups find room, and may keep a few bytes in memory for one more.
  * Groups of one place in x and y, up to TW_MOST_CLUSTERED along z, are a cluster where TW_CLUSTERED is defined and the GPU
  * has clusters. */
 #ifndef TW_GPU_H
@@ -34,6 +36,9 @@
 #endif
 #ifndef TW_EARLY
 #define TW_EARLY 0
+#endif
+#ifndef TW_GROUPS_AT_ONCE
+#define TW_GROUPS_AT_ONCE 0
 #endif
 
 /* How many groups there are. */
@@ -82,6 +87,7 @@ static inline tw_grid tw_items(int64_t count) {
 #endif
 #define TW_GPU_PART(PARAMS, DECLARED, NAMES)                                              \
   const int32_t tw_items_of_group = TW_GROUP_SIZE;                                        \
+  const int32_t tw_groups_at_once = TW_GROUPS_AT_ONCE;                                    \
   __attribute__((nvptx_kernel)) void tw_kernel(const PARAMS params, TW_SPREAD DECLARED) { \
     TW_FIRST();                                                                           \
     group(&params, TW_SPREAD NAMES);                                                      \

@@ -5,6 +5,9 @@
  * Keys and values go through two buffers in shared memory, 64 channels of 64 tokens each: while one is worked on, the
  * next one is copied. Floats of 16 bits are multiplied by tensor cores where there are any. */
 #define TW_GROUP_SIZE 256
+#if !TW_Q_IS_HALF
+#define TW_GROUPS_AT_ONCE 2
+#endif
 #include <math.h>
 
 #include "fast_exp.h"

@@ -5,6 +5,9 @@
  * key, rotated as well, and its value are written into the caches: what k and v have there is not read. The others are
  * asked for while the launches before go on. */
 #define TW_GROUP_SIZE 256
+#ifdef TW_LIMITED
+#define TW_GROUPS_AT_ONCE 2
+#endif
 #define TW_WAITS_ITSELF
 #ifdef TW_GPU_OPENCL
 #define TW_DYNAMIC_BYTES 16384

@@ -33,6 +33,7 @@ static struct {
   int (*device)(int *device, int number);
   int (*attribute)(int *value, int attribute, int device);
   int (*context)(handle *context, int device);
+  int (*release_context)(int device);
   int (*push_context)(handle context);
   int (*pop_context)(handle *context);
   int (*memory)(size_t *free_bytes, size_t *all_bytes);
@@ -78,6 +79,7 @@ static const struct {
     {"cuDeviceGet", &cuda.device},
     {"cuDeviceGetAttribute", &cuda.attribute},
     {"cuDevicePrimaryCtxRetain", &cuda.context},
+    {"cuDevicePrimaryCtxRelease_v2", &cuda.release_context},
     {"cuCtxPushCurrent_v2", &cuda.push_context},
     {"cuCtxPopCurrent_v2", &cuda.pop_context},
     {"cuMemGetInfo_v2", &cuda.memory},

@@ -9,8 +9,9 @@
 
 static int find_functions(void) {
   char line[256];
+  static void *library;
   void *newer;
-  void *const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
+  if (!library) library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
   if (!library) {
     fail("there is no driver of an NVIDIA GPU on this machine: libcuda.so.1 is not found",
          "install it (Debian: nvidia-driver, Ubuntu: nvidia-driver-580), or compile with --target cpu; "
@@ -56,6 +57,28 @@ static int use_context(void) {
   return is_pushed;
 }
 
+/* Streams and events that all networks share. */
+static int make_streams(void) {
+  return done(cuda.stream(&copies, NON_BLOCKING), "make a stream") &&
+         done(cuda.stream(&stream, NON_BLOCKING), "make a stream") &&
+         done(cuda.event(&first_event, 0), "make an event") && done(cuda.event(&last_event, 0), "make an event");
+}
+
+/* Gives back what there is of a GPU that could not be opened whole, so that the next call begins anew. */
+static void close_device(int device) {
+  handle ours = NULL;
+  handle *const streams[] = {&copies, &stream}, *const events[] = {&first_event, &last_event};
+  for (int i = 0; i < 2; i++) {
+    if (*events[i]) cuda.release_event(*events[i]);
+    if (*streams[i]) cuda.release_stream(*streams[i]);
+    *events[i] = *streams[i] = NULL;
+  }
+  if (is_pushed) cuda.pop_context(&ours);
+  if (context) cuda.release_context(device);
+  context = NULL;
+  is_pushed = 0;
+}
+
 static int open_device(void) {
   int device = 0, major = 0, minor = 0;
   const int code = cuda.init(0);
@@ -70,10 +93,9 @@ static int open_device(void) {
   capability = 10 * major + minor;
   if (!find_overlap() || (overlaps && !find_sizes(device))) return 0;
   opened_device = device;
-  if (!done(cuda.context(&context, device), "open the GPU") || !use_context()) return 0;
-  if (!done(cuda.stream(&copies, NON_BLOCKING), "make a stream")) return 0;
-  if (!done(cuda.stream(&stream, NON_BLOCKING), "make a stream")) return 0;
-  return done(cuda.event(&first_event, 0), "make an event") && done(cuda.event(&last_event, 0), "make an event");
+  if (done(cuda.context(&context, device), "open the GPU") && use_context() && make_streams()) return 1;
+  close_device(device);
+  return 0;
 }
 
 static int open_driver(void) { return stream ? use_context() : find_functions() && open_device(); }
