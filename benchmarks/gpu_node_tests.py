@@ -1,6 +1,6 @@
 """onnx's node tests on a GPU, dozens of them in one process: a driver takes longer to start than such a test to run.
 
-    python benchmarks/gpu_node_tests.py FOLDER --gpu cuda|opencl|host [--jobs N] [--seconds S]
+    python benchmarks/gpu_node_tests.py FOLDER --gpu cuda|opencl|host [--capability C] [--jobs N] [--seconds S]
 
 FOLDER keeps the outcomes, a line each, and a later run goes on where this one has ended. Each of `--jobs` processes
 takes a part of the tests. Where a process ends by a signal or the GPU fails, the test that ran is wrong, and another
@@ -34,7 +34,7 @@ from tilewright.codegen.network import Writer
 from tilewright.errors import CompileError
 from tilewright.ir.types import Array
 from tilewright.run.host import HostNetwork, HostPrograms
-from tilewright.target.runner import GPU_DEFINITIONS
+from tilewright.target.runner import CAPABILITIES, GPU_DEFINITIONS
 from tilewright.target.settings import Settings
 from tilewright.target.target import Target
 from tilewright.toolchain.compiler import find_compiler, link_without_runtime
@@ -118,8 +118,8 @@ def pointers(arrays: Sequence[Array]) -> ctypes.Array[ctypes.c_void_p]:
 class Part:
     """The outcomes of a process, which it adds to a file; another file names the test that is run."""
 
-    def __init__(self, file: Path, api: str) -> None:
-        self.file, self.running, self.api = file, file.with_suffix(".running"), api
+    def __init__(self, file: Path, settings: Settings) -> None:
+        self.file, self.running, self.settings = file, file.with_suffix(".running"), settings
 
     def run(self, cases: Sequence[TestCase], until: float) -> None:
         self._ended()
@@ -154,8 +154,8 @@ class Part:
         self._built(made)
 
     def _made(self, case: TestCase, prefix: str) -> Made:
-        settings = Settings(gpu=self.api)
-        compiled = pipeline.Compiled(*pipeline.stages(pipeline.import_model(case.model), "gpu", prefix, settings))
+        graph = pipeline.import_model(case.model)
+        compiled = pipeline.Compiled(*pipeline.stages(graph, "gpu", prefix, self.settings))
         schedule = quickly(compiled.schedule)
         return Made(case, compiled, HostNetwork(schedule, compiled.files, Writer(schedule, prefix)))
 
@@ -201,7 +201,8 @@ def run_part(options: argparse.Namespace, number: int) -> None:
     """A process, and another for what is left where it does not come back."""
     until = time.monotonic() + options.seconds
     while time.monotonic() < until:
-        words = [str(options.folder), "--gpu", options.gpu, "--jobs", str(options.jobs), "--part", str(number)]
+        kind = ["--gpu", options.gpu, "--capability", options.capability]
+        words = [str(options.folder), *kind, "--jobs", str(options.jobs), "--part", str(number)]
         command = [sys.executable, __file__, *words, "--seconds", str(until - time.monotonic())]
         if subprocess.run(command, check=False).returncode == 0:
             return
@@ -220,13 +221,14 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--gpu", choices=GPU_DEFINITIONS, required=True)
+    parser.add_argument("--capability", choices=("", *CAPABILITIES), default="")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--part", type=int, default=-1)
     parser.add_argument("--seconds", type=float, default=3600.0)
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     if options.part >= 0:
-        part = Part(options.folder / f"{options.part}.jsonl", options.gpu)
+        part = Part(options.folder / f"{options.part}.jsonl", Settings(gpu=options.gpu, capability=options.capability))
         part.run(node_tests()[options.part :: options.jobs], time.monotonic() + options.seconds)
         return
     with ThreadPoolExecutor(options.jobs) as pool:

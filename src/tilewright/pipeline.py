@@ -53,7 +53,7 @@ from tilewright.records import dataclass
 from tilewright.target.mapping import Mapped, check_engines, in_reach, map_nodes, only_engines
 from tilewright.target.precision import short_operands
 from tilewright.target.processors import check_processor
-from tilewright.target.runner import UNICORN, GpuProcess
+from tilewright.target.runner import CAPABILITIES, UNICORN, GpuProcess
 from tilewright.target.settings import CYCLES, DEFAULT, OPTIONS, PRECISIONS, RAM, Settings, check_options
 from tilewright.target.sizes import for_all_sizes
 from tilewright.target.target import Target
@@ -231,7 +231,7 @@ def _target(name: str, settings: Settings) -> Target:
     if settings.emulator == UNICORN and known.in_unicorn:
         known = known.in_unicorn()
     check_options(known, settings)
-    plain = _by_api(_with_threads(_for_processor(known, settings.cpu), settings), settings.gpu)
+    plain = _on_gpu(_with_threads(_for_processor(known, settings.cpu), settings), settings)
     extended = _with_instructions(plain, settings.instructions)
     found = with_own_kernels(_with_accelerators(extended, settings), settings.kernels)
     target = check_engines(only_engines(found, settings.engines))
@@ -242,9 +242,13 @@ def _for_processor(target: Target, name: str) -> Target:
     return target.for_processor(check_processor(name)) if name and target.for_processor else target
 
 
-def _by_api(target: Target, api: str) -> Target:
+def _on_gpu(target: Target, settings: Settings) -> Target:
+    """By what launches its kernels, and for the oldest GPU that is to run them."""
     runner = target.runner
-    return replace(target, runner=replace(runner, api=api)) if api and isinstance(runner, GpuProcess) else target
+    if not isinstance(runner, GpuProcess):
+        return target
+    oldest = CAPABILITIES.get(settings.capability, runner.capability)
+    return replace(target, runner=replace(runner, api=settings.gpu, capability=oldest))
 
 
 def _with_threads(target: Target, settings: Settings) -> Target:

@@ -34,6 +34,7 @@ class Asked(TypedDict, total=False):
     instruction: str | PathLike[str] | Iterable[str | PathLike[str]] | None
     cpu: str | None
     gpu: str | None
+    capability: str | None
     threads: int | None
     pins_threads: bool | None
     pin: bool | None

@@ -37,6 +37,9 @@ BY_OPENCL = "-DTW_GPU_BY_OPENCL"
 CUDA, OPENCL, HOST = "cuda", "opencl", "host"
 GPU_DEFINITIONS: Mapping[str, tuple[str, ...]] = {CUDA: (), OPENCL: (BY_OPENCL,), HOST: (ON_HOST,)}
 """What launches kernels of a GPU, or does without one -> what the C is told."""
+CAPABILITIES: Mapping[str, int] = {"7.0": 70, "7.5": 75, "8.0": 80}
+"""Of the oldest GPU of NVIDIA's that PTX is for: as a user says it, and times ten. Newer ones take it too, and more of
+it where they have more."""
 GPU_DEVICES, ALL_DEVICES = 4, 0xFFFFFFFF
 """Kinds of OpenCL's devices."""
 DEVICE_VARIABLE = "TILEWRIGHT_OPENCL_DEVICE"

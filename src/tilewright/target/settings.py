@@ -12,7 +12,7 @@ from tilewright.errors import CompileError
 from tilewright.records import dataclass
 from tilewright.sim.platform import Flavour
 from tilewright.target.options import FOLDERS, PAIRS, SIZES, SWITCH, WORDS, Machines, Option, option, option_of
-from tilewright.target.runner import GPU_DEFINITIONS, GpuProcess
+from tilewright.target.runner import CAPABILITIES, GPU_DEFINITIONS, GpuProcess
 
 if TYPE_CHECKING:
     from tilewright.target.target import Target
@@ -175,6 +175,10 @@ class Settings:
     gpu: str = option(
         "", "--gpu", "What launches a GPU's kernels: NVIDIA's driver, OpenCL, or nothing (C on this machine); by "
         "default the first that is available.", WITH_GPU, choices=("", *GPU_DEFINITIONS),
+    )  # fmt: skip
+    capability: str = option(
+        "", "--capability", "Compute capability of the oldest NVIDIA GPU that is to run it; 8.0 by default.", WITH_GPU,
+        choices=("", *CAPABILITIES),
     )  # fmt: skip
     threads: int = option(1, "--threads", "Number of threads.", COMPUTERS, metavar="N")
     """Those that compute a layer together."""

@@ -43,7 +43,7 @@ def assembler() -> str | None:
     return str(found[0]) if found else shutil.which("ptxas")
 
 
-def codes(cases: list[Case], precision: str = "fp32", ending: str = CODE) -> dict[str, str]:
+def codes(cases: list[Case], precision: str = "fp32", ending: str = CODE, capability: str = "") -> dict[str, str]:
     """File -> the code of each kernel that these operators use, in the form of files that end so."""
     builder = Builder("codes")
     for number, (op, arrays) in enumerate(cases):
@@ -55,14 +55,16 @@ def codes(cases: list[Case], precision: str = "fp32", ending: str = CODE) -> dic
             builder.output(tensor)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(narrow_floats, "pays", bool)
-        files = pipeline.stage(builder.build(), "gpu", "c", settings=Settings(precision=precision))
+        files = pipeline.stage(
+            builder.build(), "gpu", "c", settings=Settings(precision=precision, capability=capability)
+        )
     named = (name for name in files if name.endswith(ending) and Path(name).name not in SOURCES)
     return {name: text_of_lines(files[name]) for name in named}
 
 
 def for_chip(code: str, chip: str) -> str:
     """As the runtime gives it to a driver."""
-    if chip.startswith("sm_8"):
+    if chip.startswith(("sm_7", "sm_8")):
         return NEWER.sub("", code)
     kept, family = (code, "sm_90a") if chip == "sm_90a" else (HOPPER.sub("", code), "sm_90")
     return kept.replace(".version 7.0\n.target sm_80\n", f".version 8.0\n.target {family}\n")
@@ -131,6 +133,28 @@ def test_a_row_of_whose_weights_shared_memory_holds_some(tmp_path: Path, monkeyp
     ((name, code),) = codes([(MatMul(trans_b=True), product)]).items()
     assert "gpu_one_row_held_gpu_matmul_few" in name
     assert spills(assembled(code, tmp_path)) == []
+
+
+@pytest.mark.in_turns(5)
+@pytest.mark.parametrize(("precision", "dtype"), [("fp32", "float32"), ("fp16", "float32"), ("fp32", "int8")])
+@pytest.mark.one_in(3)
+def test_code_of_older_chips(precision: str, dtype: str, tmp_path: Path) -> None:
+    """Without copies that go on by themselves and the tensor cores of newer ones."""
+    found = codes(products(dtype), precision, capability="7.0")
+    assert len(found) >= 3
+    for code in found.values():
+        assert code.startswith(".version 6.3\n.target sm_70\n")
+        assert "mma.sync" not in code
+        assert "cp.async" not in code
+        assert spills(assembled(code, tmp_path, ["sm_75"])) == []
+
+
+@pytest.mark.fast
+def test_capability_is_what_the_runtime_asks_for() -> None:
+    told = {"": 80, "7.5": 75}
+    for capability, number in told.items():
+        files = pipeline.stage(relu(), "gpu", "c", settings=Settings(capability=capability))
+        assert f", !WATCHED, {number}}};" in files["network.c"]
 
 
 @pytest.mark.in_turns(10)
