@@ -39,7 +39,7 @@ static unsigned char memory[{macro}_ARENA_BYTES + {macro}_ARENA_ALIGNMENT];
 int main(void) {{
   unsigned char *arena = memory;
   while ((uintptr_t)arena % {macro}_ARENA_ALIGNMENT != 0) arena++;
-{_start_threads(writer)}{_reset(writer)}  if ({writer.name}_run({arguments}) != 0) return 1;
+{_start_threads(writer)}{_reset(writer)}  if ({writer.name}_run({arguments}) != 0) {_give_up(writer)}
 {loop}  return 0;
 }}
 """
@@ -47,7 +47,14 @@ int main(void) {{
 
 def _reset(writer: Writer) -> str:
     """Before the first run."""
-    return f"  if ({writer.name}_reset(arena) != 0) return 1;\n" if writer.schedule.graph.states else ""
+    return f"  if ({writer.name}_reset(arena) != 0) {_give_up(writer)}\n" if writer.schedule.graph.states else ""
+
+
+def _give_up(writer: Writer) -> str:
+    """What the program does where a call fails: with a GPU it says why."""
+    if not isinstance(writer.schedule.target.runner, GpuProcess):
+        return "return 1;"
+    return f'return fprintf(stderr, "%s\\n", {writer.name}_gpu_error()), 1;'
 
 
 def _start_threads(writer: Writer) -> str:

@@ -47,11 +47,12 @@ def built_program(place: Path, definitions: Sequence[str] = ()) -> Path:
     (last,) = builder.add(Sigmoid(), [summed])
     builder.output(last, "y")
     folder.write(pipeline.compile_graph(builder.build(), "gpu").files, place / "c")
-    sources = [path for path in sorted((place / "c").rglob("*.c")) if path.name != "main.c"]
-    compiler, here = find_compiler(), ["-std=c99", "-O1", "-I", str(place / "c"), "-Wall", "-Wextra", "-Werror"]
-    here += definitions
-    objects = compile_objects(dict.fromkeys([*sources, OWN / "three_calls.c"], here), place, compiler)
-    link_without_runtime(objects, ["m", "dl", "pthread"], place / "program", compiler, ["-O1"])
+    example, calls, here = place / "c" / "main.c", OWN / "three_calls.c", ["-I", str(place / "c"), *definitions]
+    sources = [example, calls, *(path for path in sorted((place / "c").rglob("*.c")) if path != example)]
+    compiler, strict = find_compiler(), ["-std=c99", "-O1", "-Wall", "-Wextra", "-Werror"]
+    main, three, *objects = compile_objects(dict.fromkeys(sources, [*here, *strict]), place, compiler)
+    for name, first in (("program", three), ("example", main)):
+        link_without_runtime([first, *objects], ["m", "dl", "pthread"], place / name, compiler, ["-O1"])
     return place
 
 
@@ -90,6 +91,15 @@ def test_failures(program: Path, fake: str) -> None:
     text = "\n".join(said(program, fake))
     assert text.count(what) == 3
     assert hint in text
+
+
+@pytest.mark.one_in(3)
+def test_the_example_says_what_fails(program: Path) -> None:
+    environment = os.environ | {"LD_LIBRARY_PATH": str(program / "driver"), "FAKE": "no device"}
+    done = subprocess.run([program / "example"], env=environment, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "the driver finds no NVIDIA GPU" in done.stderr
+    assert HINT in done.stderr
 
 
 @pytest.mark.parametrize(("trouble", "loads"), [("", 1), ("bad together", 2), ("driver of CUDA 12", 2)])
