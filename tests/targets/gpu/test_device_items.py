@@ -90,7 +90,7 @@ int tw_bytes(void) {{
 """)
     (place / "shared.c").write_text(f"char {array[1]}[{ROOM}] __attribute__((aligned(64)));\n")
     flags, compiler = ["-O1", "-fPIC", "-w", "-DTW_GPU_DEVICE", f"-I{place}"], find_compiler()
-    sources = {path: flags for path in (place / "called.c", place / "shared.c", OWN)}
+    sources = dict.fromkeys((place / "called.c", place / "shared.c", OWN), flags)
     library = place / "product.so"
     link_without_runtime(compile_objects(sources, place, compiler), ["m"], library, compiler, ["-O1", "-shared"])
     y, loaded = np.full((1, len(w)), np.nan, np.float32), ctypes.CDLL(str(library))

@@ -49,8 +49,8 @@ def built_program(place: Path, definitions: Sequence[str] = ()) -> Path:
     folder.write(pipeline.compile_graph(builder.build(), "gpu").files, place / "c")
     example, calls, here = place / "c" / "main.c", OWN / "three_calls.c", ["-I", str(place / "c"), *definitions]
     sources = [example, calls, *(path for path in sorted((place / "c").rglob("*.c")) if path != example)]
-    compiler, strict = find_compiler(), ["-std=c99", "-O1", "-Wall", "-Wextra", "-Werror"]
-    main, three, *objects = compile_objects(dict.fromkeys(sources, [*here, *strict]), place, compiler)
+    compiler, flags = find_compiler(), ["-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", *here]
+    main, three, *objects = compile_objects(dict.fromkeys(sources, flags), place, compiler)
     for name, first in (("program", three), ("example", main)):
         link_without_runtime([first, *objects], ["m", "dl", "pthread"], place / name, compiler, ["-O1"])
     return place
