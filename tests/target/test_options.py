@@ -18,7 +18,7 @@ SOME = {
     "packed_weights": True, "accelerators": ("folder",), "instructions": ("folder",), "cpu": "x86-64-v3",
     "threads": 2, "pins_threads": True,
     "kernels": ("folder",), "isa": "rv32imc", "clock_mhz": 50.0, "optimise": "ram", "emulator": "qemu", "stack": 4096,
-    "copied_weights": 4096, "precision": "fp16", "gpu": "opencl", "pinned": (("0", "L2"),),
+    "copied_weights": 4096, "precision": "fp16", "gpu": "opencl", "capability": "7.5", "pinned": (("0", "L2"),),
 }  # fmt: skip
 """Of every option that not all machines have, a value that is not its default."""
 FOR_ALL = {"engines", "numerics"}
@@ -49,7 +49,7 @@ def test_a_machine_has_an_option_or_says_why_not(name: str, target: str) -> None
     [
         ("cores", "quad"), ("time_limit", "rv32"), ("memories", "cortex-m4"), ("isa", "rv32"), ("threads", "cpu"),
         ("accelerators", "rv32"), ("instructions", "siracusa"), ("kernels", "generic"), ("code_in_l1", "siracusa"),
-        ("optimise", "generic"), ("precision", "gpu"), ("gpu", "gpu"),
+        ("optimise", "generic"), ("precision", "gpu"), ("gpu", "gpu"), ("capability", "gpu"),
     ],
 )  # fmt: skip
 def test_who_has_what(name: str, target: str) -> None:
