@@ -23,6 +23,7 @@ from tilewright.targets.cluster.mchan import mchan
 from tilewright.targets.hwpe import neureka
 from tilewright.targets.pulp.engine import cluster
 from tilewright.targets.pulp.fuse_accumulation import FUSE_ACCUMULATION
+from tilewright.targets.pulp.fuse_channel_sums import FUSE_CHANNEL_SUMS
 from tilewright.targets.pulp.fuse_masked_softmax import FUSE_MASKED_ATTENTION, FUSE_MASKED_SOFTMAX
 from tilewright.targets.pulp.fuse_scaled_sums import FUSE_SCALED_SUMS
 from tilewright.targets.pulp.patches import multiplied
@@ -49,7 +50,7 @@ def siracusa(platform: Platform) -> Target:
         passes=(
             INT8_TO_UINT8, CHANNELS_LAST, ABSORB_TRANSPOSES, TRANSPOSE_WEIGHTS, TABLES_FIRST, TABULATE,
             FUSE_MASKED_SOFTMAX, FUSE_MASKED_ATTENTION, FUSE_SCALED_SUMS, FUSE_ACCUMULATION,
-            JOIN_IN_PLACE,
+            FUSE_CHANNEL_SUMS, JOIN_IN_PLACE,
         ),
         numerics="hardware",
         memories=(
