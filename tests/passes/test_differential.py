@@ -33,7 +33,13 @@ from tests.targets.ethos_u import functions, test_parts
 from tests.targets.ethos_u.drawn_networks import drawn
 from tests.targets.gpu import test_blocks, test_folded_taps, test_fused, test_padded_channels, test_quantised_pixels
 from tests.targets.ita.transformers import encoder_model, feed_forward_model
-from tests.targets.pulp import test_accumulation, test_masked_attention, test_masked_softmax, test_scaled_sum
+from tests.targets.pulp import (
+    test_accumulation,
+    test_channel_sums,
+    test_masked_attention,
+    test_masked_softmax,
+    test_scaled_sum,
+)
 from tilewright import pipeline
 from tilewright.accelerator.crossbars.mapping import mapping_pass
 from tilewright.errors import CompileError, instance
@@ -55,6 +61,7 @@ from tilewright.targets.gpu import padded_channels
 from tilewright.targets.gpu.folded_taps import FOLD_TAPS
 from tilewright.targets.gpu.quantised_pixels import QUANTISE_PIXELS
 from tilewright.targets.pulp.fuse_accumulation import FUSE_ACCUMULATION
+from tilewright.targets.pulp.fuse_channel_sums import FUSE_CHANNEL_SUMS
 from tilewright.targets.pulp.fuse_scaled_sums import FUSE_SCALED_SUMS
 
 HARDWARE = Settings(numerics="hardware")
@@ -196,6 +203,7 @@ def apply_some() -> None:
     apply(test_quantised_pixels.camera(), (QUANTISE_PIXELS,))
     apply(test_accumulation.choice(), (FUSE_ACCUMULATION,))
     apply(test_scaled_sum.two_sums(), (FUSE_SCALED_SUMS,))
+    apply(test_channel_sums.products(), (FUSE_CHANNEL_SUMS,))
     apply_for_ethos_u()
     for make in (chain, test_crossbars.dense, test_crossbars.channels_last):
         apply(make(), (mapping_pass("small", test_crossbars.SMALL.cells, test_crossbars.SMALL.crossbars),))

@@ -51,8 +51,12 @@ ROWS = (0, 1, 2)
 SCALED = ("x", "s", "b")
 
 
+def products() -> Graph:
+    return net(Mul(), ReduceSum(ROWS, False))
+
+
 def test_what_becomes_one() -> None:
-    (node,) = FUSE_CHANNEL_SUMS.run(net(Mul(), ReduceSum(ROWS, False))).nodes
+    (node,) = FUSE_CHANNEL_SUMS.run(products()).nodes
     assert node.op == ProductSum()
     assert node.inputs == ("x", "z")
 
