@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import os
+import subprocess
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
@@ -20,6 +22,7 @@ from tilewright.sim.platforms import find_platform
 from tilewright.sim.rtl.build import RtlDevice
 from tilewright.sim.simulator import Simulator
 from tilewright.sim.user.device import UserDevice
+from tilewright.target import opencl_devices
 
 Machine = Simulator | Emulator | Qemu
 """What programs run on, where that is not this machine."""
@@ -44,6 +47,8 @@ GPU_DEVICES, ALL_DEVICES = 4, 0xFFFFFFFF
 """Kinds of OpenCL's devices."""
 DEVICE_VARIABLE = "TILEWRIGHT_OPENCL_DEVICE"
 """Of the environment: names a device of OpenCL, which may be a processor."""
+SECONDS_TO_ASK = 60.0
+"""At most, for OpenCL's drivers to say which devices they have."""
 
 
 @cache
@@ -60,15 +65,11 @@ def has_driver() -> bool:
 def has_opencl_device() -> bool:
     """Whether OpenCL has a GPU here; any device where one is named."""
     kind = ALL_DEVICES if os.environ.get(DEVICE_VARIABLE) else GPU_DEVICES
+    asking = [sys.executable, "-I", opencl_devices.__file__, str(kind)]
     try:
-        library = ctypes.CDLL("libOpenCL.so.1")
-    except OSError:
+        return subprocess.run(asking, capture_output=True, timeout=SECONDS_TO_ASK, check=False).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
         return False
-    platforms, count = (ctypes.c_void_p * 16)(), ctypes.c_uint(0)
-    if library.clGetPlatformIDs(16, platforms, ctypes.byref(count)) != 0:
-        return False
-    given = (ctypes.c_void_p(one) for one in platforms[: min(count.value, 16)])
-    return any(library.clGetDeviceIDs(one, ctypes.c_uint64(kind), 0, None, ctypes.byref(count)) == 0 for one in given)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from tilewright.codegen.gpu_files import OPENCL_CODE
 from tilewright.errors import InternalError
 from tilewright.ops.matmul import MatMul
 from tilewright.ops.softmax import Softmax
-from tilewright.target import runner
+from tilewright.target import opencl_devices, runner
 from tilewright.target.settings import Settings
 from tilewright.targets.gpu import plain, short_windows
 from tilewright.targets.gpu.quantised_pixels import QuantisedPixels
@@ -221,6 +221,21 @@ def processor(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         runner.has_opencl_device.cache_clear()
         pytest.skip("apt-get install pocl-opencl-icd has OpenCL for a processor")
     yield
+    runner.has_opencl_device.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("asking", "there"), [("pass", True), ("import os; os.abort()", False), ("import absent", False)]
+)
+def test_a_driver_that_ends_its_process_leaves_ours(
+    asking: str, there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A driver's compiler meets TensorFlow's, say."""
+    script = tmp_path / "asking.py"
+    script.write_text(asking)
+    monkeypatch.setattr(opencl_devices, "__file__", str(script))
+    runner.has_opencl_device.cache_clear()
+    assert runner.has_opencl_device() is there
     runner.has_opencl_device.cache_clear()
 
 
