@@ -67,7 +67,13 @@ def moved_frequencies(x: Any) -> Any:
     found = torch.fft.rfft(x)
     chosen = found[:, 1] * found.select(-2, 0) + found.unsqueeze(1).expand(-1, 2, -1, -1)[:, 1, 2].conj()
     others = torch.nn.functional.pad(found.repeat(1, 1, 2).cumsum(-1), (1, 0))
-    return chosen.abs(), torch.view_as_real(others), torch.view_as_real(found.index_select(1, torch.tensor([2, 0])))
+    framed = torch.nn.functional.pad(found.cumsum(0, dtype=torch.complex64), (0, 1, 2, 0), value=3.0)
+    return (
+        chosen.abs(),
+        torch.view_as_real(others),
+        torch.view_as_real(framed),
+        torch.view_as_real(found.index_select(1, torch.tensor([2, 0]))),
+    )
 
 
 def mixed_frequencies(x: Any, real: Any, imaginary: Any) -> Any:

@@ -42,10 +42,10 @@ def moves() -> dict[Any, Callable[..., Any]]:
     aten = torch.ops.aten
     known = (
         aten.select.int, aten.unsqueeze.default, aten.expand.default, aten.repeat.default, aten.squeeze.default,
-        aten.squeeze.dims, aten.cumsum.default, aten.constant_pad_nd.default, aten.index_select.default,
-        aten.diagonal.default, aten.tril.default, aten.triu.default,
+        aten.squeeze.dims, aten.index_select.default, aten.diagonal.default, aten.tril.default, aten.triu.default,
     )  # fmt: skip
-    return {operation: _of_both_parts(operation) for operation in known}
+    found = {operation: _of_both_parts(operation) for operation in known}
+    return {**found, aten.constant_pad_nd.default: _padded, aten.cumsum.default: _summed_up}
 
 
 def is_moved(node: Any) -> bool:
@@ -62,6 +62,27 @@ def _of_both_parts(operation: Any) -> Callable[..., Any]:
         return torch.complex(*(operation(part, *places, **options).contiguous() for _, part in _parts(x)))
 
     return moved
+
+
+def _padded(x: Any, sides: Sequence[int], value: complex = 0) -> Any:
+    """Each part with its own part of the value."""
+    import torch
+
+    if not x.is_complex():
+        return NotImplemented
+    values, pad = (complex(value).real, complex(value).imag), torch.ops.aten.constant_pad_nd.default
+    return torch.complex(
+        *(pad(part, sides, own).contiguous() for (_, part), own in zip(_parts(x), values, strict=True))
+    )
+
+
+def _summed_up(x: Any, axis: int, dtype: Any = None) -> Any:
+    import torch
+
+    if not x.is_complex() or (dtype is not None and not dtype.is_complex):
+        return NotImplemented
+    kind = None if dtype is None else dtype.to_real()
+    return torch.complex(*(part.cumsum(axis, dtype=kind) for _, part in _parts(x)))
 
 
 def is_of_complex_zeros(node: Any) -> bool:
