@@ -6,9 +6,7 @@ The colours, width and compiler of whoever runs the tests are forgotten first.""
 
 from __future__ import annotations
 
-import contextlib
 import gc
-import importlib
 import os
 import zlib
 from collections import Counter
@@ -69,33 +67,11 @@ def pytest_configure_node(node: Any) -> None:
 
 def _is_own(path: Path, config: pytest.Config) -> bool:
     """Whether this process is to read a file."""
-    return not getattr(config, "workerinput", {}).get(SHARES) or _is_in_share(path, config)
-
-
-def _is_in_share(path: Path, config: pytest.Config) -> bool:
-    """Of a worker."""
-    given: dict[str, str] = getattr(config, "workerinput", {})
+    given: dict[str, Any] = getattr(config, "workerinput", {})
+    if not given.get(SHARES):
+        return True
     number = int(given["workerid"].removeprefix("gw"))
     return zlib.crc32(path.relative_to(config.rootpath).as_posix().encode()) % int(given["workercount"]) == number
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """All workers read all files in one order, and each would compile every file that is new. Each begins with a share
-    of its own: of the others it finds what their workers have compiled."""
-    config = session.config
-    if not hasattr(config, "workerinput") or config.workerinput.get(SHARES):
-        return
-    for argument in config.args:
-        for path in sorted((config.rootpath / argument).resolve().rglob("test_*.py")):
-            if _is_in_share(path, config):
-                _import(path.relative_to(config.rootpath))
-
-
-def _import(path: Path) -> None:
-    """What is wrong with it, or skips it, is told when its tests are collected."""
-    with contextlib.suppress(Exception, pytest.skip.Exception):
-        importlib.import_module(".".join(path.with_suffix("").parts))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -46,7 +46,7 @@ CASES: list[tuple[Cells, dict[str, Array]]] = [
 
 
 @pytest.mark.in_turns(3)
-@pytest.mark.parametrize(("op", "given"), CASES, ids=str)
+@pytest.mark.parametrize(("op", "given"), CASES, ids=[str(op) for op, _ in CASES])
 def test_steps(op: Cells, given: dict[str, Array]) -> None:
     builder = Builder("steps")
     for name, array in given.items():

@@ -9,7 +9,8 @@
  * items does; and TW_GPU_KERNEL(parameter struct, (declarations of all pointers), (their names)).
  * Inside of `group`, TW_ITEMS(t) { ... } is done by every item once; all meet at TW_MEET(), which stands between such
  * blocks. What a group shares is TW_GROUP_SHARED at file scope, up to 48 KiB; one array of TW_DYNAMIC_BYTES that is
- * larger, TW_GROUP_DYNAMIC; what an item keeps from block to block, TW_ITEM_OWN.
+ * larger, TW_GROUP_DYNAMIC; what an item keeps from block to block, TW_ITEM_OWN. TW_UNSET follows a variable that is
+ * written before it is read, which GCC cannot tell: it is zero on this machine, and costs nothing elsewhere.
  * On newer GPUs a launch may begin while the one before ends, from TW_LET_OTHERS() on in all of its groups;
  * TW_AFTER_OTHERS() waits until that one has ended. Both are the first that a group does; or stand in `group` itself where
  * TW_WAITS_ITSELF is defined. Before TW_AFTER_OTHERS() nothing is written, and nothing read but constants: bit i of
@@ -61,6 +62,7 @@ static inline tw_grid tw_items(int64_t count) {
 #define TW_LOCAL __attribute__((address_space(3)))
 #define TW_GROUP_SHARED(TYPE, NAME, SIZES) static TW_LOCAL TYPE NAME SIZES
 #define TW_ITEM_OWN(TYPE, NAME, SIZES) TYPE NAME[1] SIZES
+#define TW_UNSET
 #define TW_OWN(t) 0
 #define TW_GPU_KERNEL(PARAMS, DECLARED, NAMES) TW_GPU_PART(PARAMS, DECLARED, NAMES)
 
@@ -124,6 +126,7 @@ static tw_grid tw_group_at, tw_groups;
 #define TW_MEET() ((void)0)
 #define TW_GROUP_SHARED(TYPE, NAME, SIZES) static TYPE NAME SIZES
 #define TW_GROUP_DYNAMIC(TYPE, NAME) static TYPE NAME[TW_DYNAMIC_BYTES / sizeof(TYPE)]
+#define TW_UNSET = {0}
 #define TW_ITEM_OWN(TYPE, NAME, SIZES) TYPE NAME[TW_GROUP_SIZE] SIZES
 #define TW_OWN(t) (t)
 #define TW_LET_OTHERS() ((void)0)

@@ -413,8 +413,8 @@ TW_GPU void tw_tiles(const tw_params *p, const tw_pointers *at) {
   const int32_t sharing = is_cluster ? p->splits : 1, first = is_cluster ? TW_GROUP_Z : 0;
   TW_ITEMS(t) {
     for (int32_t start = first * TW_GROUP_SIZE + t; start < TW_FOURS; start += TW_ENDED * sharing * TW_GROUP_SIZE) {
-      tw_four_sums sums[TW_ENDED];
-      tw_four_added added[TW_ENDED];
+      tw_four_sums sums[TW_ENDED] TW_UNSET;
+      tw_four_added added[TW_ENDED] TW_UNSET;
       TW_UNROLL for (int32_t i = 0; i < TW_ENDED; i++) {
         const int32_t four = start + i * sharing * TW_GROUP_SIZE;
         const int32_t row = first_row + four / (TW_TN / 4), column = first_column + four % (TW_TN / 4) * 4;
