@@ -33,10 +33,12 @@ def test_kernel(cores: int) -> None:
     check(share([drawn(seed) for seed in range(20)], cores), SIRACUSA, cores)
 
 
-def net(scaling: Op, total: Op, operands: tuple[str, ...] = ("x", "z"), is_read: bool = False) -> Graph:
+def net(
+    scaling: Op, total: Op, operands: tuple[str, ...] = ("x", "z"), is_read: bool = False, height: int = 5
+) -> Graph:
     builder = Builder("net")
     for name in ("x", "z"):
-        builder.input(name, TensorType("float32", (1, 5, 4, 8)))
+        builder.input(name, TensorType("float32", (1, height, 4, 8)))
     for name in ("s", "b"):
         builder.constants[name] = np.linspace(-1, 1, 8, dtype=np.float32)
         builder.types[name] = TensorType("float32", (8,))
@@ -51,12 +53,9 @@ ROWS = (0, 1, 2)
 SCALED = ("x", "s", "b")
 
 
-def products() -> Graph:
-    return net(Mul(), ReduceSum(ROWS, False))
-
-
-def test_what_becomes_one() -> None:
-    (node,) = FUSE_CHANNEL_SUMS.run(products()).nodes
+@pytest.mark.parametrize("height", [5, 256])
+def test_what_becomes_one(height: int) -> None:
+    (node,) = FUSE_CHANNEL_SUMS.run(net(Mul(), ReduceSum(ROWS, False), height=height)).nodes
     assert node.op == ProductSum()
     assert node.inputs == ("x", "z")
 
@@ -68,6 +67,7 @@ def test_what_becomes_one() -> None:
         net(Mul(), ReduceSum((1, 2), False)),
         net(Mul(), ReduceSum((0, 1, 2, 3), False)),
         net(Mul(), ReduceSum(ROWS, False), ("x", "s")),
+        net(Mul(), ReduceSum(ROWS, False), height=257),  # in tiles of a few channels
         net(Mul(), ReduceSumSquare(ROWS, False)),
         net(Mul(), ReduceSum(ROWS, False), is_read=True),
         net(BatchNormalization(axis=3), ReduceSum(ROWS, False), SCALED),

@@ -11,9 +11,11 @@ from tilewright.ir.op import Op, Params
 from tilewright.ir.types import Array
 from tilewright.target.extents import Extents, up
 from tilewright.target.kernel import Kernel, Types
-from tilewright.targets.pulp.channel_sums_operator import ProductSum
+from tilewright.targets.pulp.channel_sums_operator import CHANNELS, ProductSum
 from tilewright.targets.pulp.sizes import by_cores
 
+TOGETHER = 4
+"""Channels of a tile: the DMA takes long for shorter pieces of rows."""
 SIZES = ((3, 16), (40, 16), (200, 8), (25, 64), (1000, 4), (400, 16), (64, 3), (100, 37), (300, 33))
 """Rows and channels of samples."""
 
@@ -42,6 +44,6 @@ def kernels(cores: int) -> tuple[Kernel, ...]:
         Kernel(
             ProductSum, "product_sum_rows.c", "A:float32 B:float32 -> Y:float32", {}, params,
             by_cores("tw_channel_sums_scratch", cores), cooperative=True, features=features, samples=samples,
-            header="channel_sums.h",
+            header="channel_sums.h", multiples={CHANNELS: TOGETHER},
         ),
     )  # fmt: skip

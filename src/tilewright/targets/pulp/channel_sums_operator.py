@@ -8,10 +8,13 @@ from typing import ClassVar
 import numpy as np
 
 from tilewright.errors import Refusal
-from tilewright.ir.affine import axis_loops
+from tilewright.ir.affine import axis_loops, loops
 from tilewright.ir.op import Index, Op
 from tilewright.ir.types import Array, Shapes, TensorType
 from tilewright.records import dataclass
+
+CHANNELS = "c"
+"""The loop over the last axis."""
 
 
 @dataclass(frozen=True)
@@ -21,11 +24,13 @@ class ProductSum(Op):
     operands: ClassVar[tuple[str, ...]] = ("A", "B")
 
     def index(self, shapes: Shapes) -> Index:
-        axes = axis_loops(len(shapes["A"]))
-        return {"A": axes, "B": axes, "Y": axes[-1:]}
+        channels = loops(CHANNELS)
+        axes = (*axis_loops(len(shapes["A"]) - 1), *channels)
+        return {"A": axes, "B": axes, "Y": channels}
 
     def extents(self, shapes: Shapes) -> dict[str, int]:
-        return {f"d{axis}": size for axis, size in enumerate(shapes["A"])}
+        *rows, channels = shapes["A"]
+        return {f"d{axis}": size for axis, size in enumerate(rows)} | {CHANNELS: channels}
 
     def unsplittable(self, shapes: Shapes) -> frozenset[str]:
         return frozenset(f"d{axis}" for axis in range(len(shapes["A"]) - 1))

@@ -1,8 +1,12 @@
 """Products and their sums over all axes but the last one become one operator: products are not stored in between.
-Gradients by the factors of batch normalisations are such sums."""
+Gradients by the factors of batch normalisations are such sums.
+
+A tile has all rows. Of many, it would have few channels, and the DMA would fetch short pieces: storing products takes
+less time."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from functools import partial
 
@@ -14,6 +18,9 @@ from tilewright.passes import Complaint, Pass
 from tilewright.passes.aliasing import is_only_reader
 from tilewright.passes.rewriting import rewrite
 from tilewright.targets.pulp.channel_sums_operator import ProductSum
+
+MOST_ROWS = 1024
+"""Of which tiles of some channels fit into L1, more than one at a time."""
 
 
 def run(graph: Graph) -> Graph:
@@ -39,10 +46,11 @@ def _factors(graph: Graph, node: Node) -> tuple[str, ...] | None:
 
 
 def _is_by_channel(graph: Graph, node: Node) -> bool:
-    """Whether all axes but the last one are reduced, and none stays."""
+    """Whether all axes but the last one are reduced, of not too many rows, and none stays."""
     kind = graph.types[node.inputs[0]]
     rank = len(kind.shape)
     is_all = isinstance(node.op, Reduction) and sorted(node.op.axes) == [*range(rank - 1)]
+    is_all = is_all and math.prod(kind.shape[:-1]) <= MOST_ROWS
     return rank > 1 and kind.dtype == "float32" and is_all and graph.types[node.key].shape == kind.shape[-1:]
 
 
