@@ -53,9 +53,13 @@ ROWS = (0, 1, 2)
 SCALED = ("x", "s", "b")
 
 
+def products(height: int = 5) -> Graph:
+    return net(Mul(), ReduceSum(ROWS, False), height=height)
+
+
 @pytest.mark.parametrize("height", [5, 256])
 def test_what_becomes_one(height: int) -> None:
-    (node,) = FUSE_CHANNEL_SUMS.run(net(Mul(), ReduceSum(ROWS, False), height=height)).nodes
+    (node,) = FUSE_CHANNEL_SUMS.run(products(height)).nodes
     assert node.op == ProductSum()
     assert node.inputs == ("x", "z")
 
@@ -67,7 +71,7 @@ def test_what_becomes_one(height: int) -> None:
         net(Mul(), ReduceSum((1, 2), False)),
         net(Mul(), ReduceSum((0, 1, 2, 3), False)),
         net(Mul(), ReduceSum(ROWS, False), ("x", "s")),
-        net(Mul(), ReduceSum(ROWS, False), height=257),  # in tiles of a few channels
+        products(height=257),  # in tiles of a few channels
         net(Mul(), ReduceSumSquare(ROWS, False)),
         net(Mul(), ReduceSum(ROWS, False), is_read=True),
         net(BatchNormalization(axis=3), ReduceSum(ROWS, False), SCALED),
